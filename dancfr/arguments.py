@@ -153,6 +153,8 @@ def _word(kind: Any) -> str:
     origin = get_origin(kind) or kind
     if origin is Sequence and get_origin(get_args(kind)[0]) is Callable:
         return "a list of functions"
+    if origin is Sequence and get_args(kind) == (int,):
+        return "a list of integers"
     if origin is Sequence and {*_AGENTS} & {*get_args(get_args(kind)[0])}:
         return "a list of names and agents"
     return _WORDS.get(origin) or describe_type(kind)

@@ -4,29 +4,31 @@ In shapes, `N` is the number of positions of a curve.
 """
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dancfr.agents.by_name import make_agent
-from dancfr.agents.run_curves import X_KEYS, axes_of_curves, chosen_key, curves_of
+from dancfr.agents.run_curves import X_KEYS, Row, axes_of_curves, chosen_key, curves_of
 from dancfr.agents.trained import TrainedRun, settings_texts
 from dancfr.arguments import checked
-from dancfr.errors import UsageError
-from dancfr.evaluation.statistics import Band, over_iterations, over_time, summarise
+from dancfr.errors import RunError, UsageError, names_options, warn
+from dancfr.evaluation.statistics import Band, Curve, over_iterations, over_time, summarise
 from dancfr.methods import find_preset
-from dancfr.methods.launch import note_other_game
+from dancfr.methods.launch import check_options, note_other_game
 from dancfr.methods.options import TrainOptions
 from dancfr.notebooks import BAND, frame, percent
-from dancfr.report.history import History, by_setting
-from dancfr.runs.config import apply_overrides
-from dancfr.runs.folder import default_run_dir
+from dancfr.report.history import NOT_A_SETTING, History, by_setting
+from dancfr.runs.config import apply_overrides, differences
+from dancfr.runs.folder import default_run_dir, runs_below
 from dancfr.runs.run import Run
-from dancfr.trainings import train_runs
+from dancfr.trainings import Planned, Stopped, is_complete, train_runs
+from dancfr.values import show
+from dancfr.watch.tracking import choose_mode
 from learners.html import html_table
 
 if TYPE_CHECKING:
@@ -35,6 +37,13 @@ if TYPE_CHECKING:
 
 FINAL = ("nash_conv", "win_rate")
 """Keys of evaluations whose last values are told."""
+NO_ARGUMENTS = {
+    "run_dir": "name the folder of all runs by folder",
+    "resume": "the same call again continues",
+    "allow_changes": "change settings in another folder",
+    "dashboard": "train one run for it",
+}
+"""Arguments of `dancfr.train` that `train_seeds` does not have, each with the cure."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,24 +76,36 @@ class SeedRuns:
             the runs, `float64[N]` each. Of two runs the bounds are their range, and of one its own values.
 
         Raises:
-            UsageError: a run has no number under this key, or has not counted what it is to be told over.
+            UsageError: a run has no number under this key, or has not counted what it is to be told over, or the runs
+                have no position in common.
         """
         return self._bands(key, x)[1]
 
     def _bands(self, key: str | None, x: str) -> tuple[str, dict[str, Band]]:
         records = [run.counted_rows() for run in self.runs]
-        key = chosen_key(records[0], key)
-        curves = [curves_of(rows, key, x) for rows in records]
+        rows = [row for record in records for row in record]
+        key = chosen_key(rows, key)
+        groups = curves_of(rows, key, x)  # of all runs, since labels name what differs, and a run may lack a policy yet
+        whose = {id(row): number for number, record in enumerate(records) for row in record}
+        curves: dict[str, list[dict[int, Row]]] = {label: [{} for _ in records] for label in groups}
+        for label, points in groups.items():
+            for row in points:
+                curves[label][whose[id(row)]][row["iteration"]] = row  # the newest counts, as in a report
+        for run, of_run in zip(self.runs, zip(*curves.values(), strict=True), strict=True):
+            if not any(of_run):
+                raise UsageError(f"{run.path} has recorded no {key} with {x} yet: name another key, or train further")
+        shared = {label: own for label, own in curves.items() if all(own)}
+        if not shared:
+            raise UsageError(f"no player, policy and opponent has {key} in all {len(self.runs)} runs")
         join = over_iterations if x == "iterations" else over_time
         found = {}
-        for label in [label for label in curves[0] if all(label in other for other in curves)]:
-            own = [(_column(other[label], X_KEYS[x]), _column(other[label], key)) for other in curves]
+        for label, own in shared.items():
             try:
-                found[label] = join(own)
-            except ValueError as error:
-                raise UsageError(f"{key}{label and ' '}{label}: {error}") from None
-        if not found:
-            raise UsageError(f"no player, policy and opponent has {key} in all {len(self.runs)} runs")
+                found[label] = join([_curve(points, key, X_KEYS[x]) for points in own])
+            except ValueError:
+                cure = "tell it over iterations, or train further" if x != "iterations" else "tell it over seconds"
+                where = f"{key}{label and ' '}{label}"
+                raise UsageError(f"{where}: the runs have no {x} in common: {cure}") from None
         return key, found
 
     @checked
@@ -102,7 +123,8 @@ class SeedRuns:
         )
 
     def plot(self, key: str | None = None, ax: "Axes | None" = None, x: str = "iterations") -> "Axes":
-        """Draws the bands of `bands` on axes of Matplotlib, and returns these.
+        """Draws the bands of `bands` on axes of Matplotlib, and returns these. Labels begin with the name of the runs'
+        folder.
 
         Args:
             key: As for `bands`.
@@ -114,12 +136,15 @@ class SeedRuns:
         """
         key, found = self._bands(key, x)
         alone, preset = ax is None, self.runs[0].preset
+        folders = {run.path.resolve().parent for run in self.runs}
+        name = folders.pop().name if len(folders) == 1 else preset
         ax = axes_of_curves(ax, key, x, f"{preset}, {next(iter(found.values())).means}")
         for label, band in found.items():
-            words = (label or key,) if alone else (preset, label, key)
+            words = (name, label or key) if alone else (name, label, key)
             (line,) = ax.plot(band.x, band.mean, label=" ".join(filter(None, words)))
             if band.runs > 1:
-                ax.fill_between(band.x, band.low, band.high, color=line.get_color(), alpha=BAND)
+                shown = np.clip([band.low, band.high], 0.0, 1.0) if key == "win_rate" else (band.low, band.high)
+                ax.fill_between(band.x, *shown, color=line.get_color(), alpha=BAND)
         ax.legend()
         return ax
 
@@ -127,8 +152,9 @@ class SeedRuns:
         """Returns the last exact NashConv of each policy, and the last win rate of each policy against each opponent.
 
         Each row has ``key`` (``nash_conv`` or ``win_rate``), ``policy``, ``opponent`` (None for NashConv), ``mean``,
-        ``ci95`` (Student's t over the runs, within what can be; None for one or two runs), ``sd`` (None for one run),
-        ``values`` by run and ``iterations`` by run. Only what all runs have is told.
+        ``ci95`` (Student's t over the runs, within what can be; None for one or two runs, and for equal values, which
+        do not say how others vary), ``sd`` (None for one run), ``values`` by run and ``iterations`` by run. Only what
+        all runs have is told.
         """
         rows = []
         last = [_last(History.read(run.path)) for run in self.runs]
@@ -136,7 +162,8 @@ class SeedRuns:
             if not all((key, policy, opponent) in each for each in last):
                 continue
             ends = [each[key, policy, opponent] for each in last]
-            found = summarise([end[1] for end in ends])
+            values = [end[1] for end in ends]
+            found = summarise(values)
             low, high = max(found.low, 0.0), min(found.high, 1.0) if key == "win_rate" else found.high
             rows.append(
                 {
@@ -144,9 +171,9 @@ class SeedRuns:
                     "policy": policy,
                     "opponent": opponent,
                     "mean": found.mean,
-                    "ci95": [low, high] if found.n > 2 else None,
+                    "ci95": [low, high] if found.n > 2 and min(values) < max(values) else None,
                     "sd": found.sd,
-                    "values": [end[1] for end in ends],
+                    "values": values,
                     "iterations": [end[0] for end in ends],
                 }
             )
@@ -165,21 +192,23 @@ class SeedRuns:
 
     def _repr_html_(self) -> str:
         cells = [[row["policy"], row["opponent"] or "", *described(row)] for row in self.final()]
-        return html_table(
-            ("policy", "opponent", "measure", "mean", "95 % interval", "lowest, highest"), cells, repr(self)
-        )
+        columns = ("policy", "opponent", "measure", "iteration", "mean", "95 % interval", "lowest, highest")
+        return html_table(columns, cells, repr(self))
 
 
-def described(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """Returns the measure of a row of `SeedRuns.final`, its mean, interval and range as text."""
+def described(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    """Returns the measure of a row of `SeedRuns.final`, its iterations, mean, interval and range as text."""
     shown = percent if row["key"] == "win_rate" else "{:.4g}".format
     interval = "" if row["ci95"] is None else f"{shown(row['ci95'][0])} to {shown(row['ci95'][1])}"
     measure = {"win_rate": "games won", "nash_conv": "NashConv"}[row["key"]]
-    return measure, shown(row["mean"]), interval, f"{shown(min(row['values']))}, {shown(max(row['values']))}"
+    first, last = min(row["iterations"]), max(row["iterations"])
+    at = str(last) if first == last else f"{first} to {last}"  # runs that time ended differ in length
+    return measure, at, shown(row["mean"]), interval, f"{shown(min(row['values']))}, {shown(max(row['values']))}"
 
 
-def _column(rows: Sequence[Mapping[str, Any]], key: str) -> NDArray[np.float64]:
-    return np.array([row[key] for row in rows], np.float64)
+def _curve(points: Mapping[int, Row], key: str, at: str) -> Curve:
+    rows = sorted(points.values(), key=lambda row: float(row[at]))
+    return np.array([row[at] for row in rows], np.float64), np.array([row[key] for row in rows], np.float64)
 
 
 def _last(history: History) -> dict[tuple[str, str, str | None], tuple[int, float]]:
@@ -207,8 +236,8 @@ def train_seeds(
 ) -> SeedRuns:
     """Trains a preset once with each seed, and returns the runs.
 
-    The runs are ``seed-1`` and so on in a folder. The same call again leaves those alone that are complete, and
-    continues those that were interrupted; the checkpoints of complete runs are removed.
+    The runs are ``seed-1`` and so on in a folder. The same call again with the same folder leaves those alone that
+    are complete, and continues those that were interrupted; the checkpoints of complete runs are removed.
 
     Args:
         preset: Name of a preset, such as ``leduc-dream-quick``.
@@ -226,9 +255,12 @@ def train_seeds(
         more: Settings with plain names, such as ``iterations=5``.
 
     Raises:
-        UsageError: a name, a setting or a seed is wrong, or the folder has other runs.
+        UsageError: a name, a setting or a seed is wrong, or the folders of the runs have others; nothing was trained.
         RunError: a training failed or was stopped; the same call continues it.
     """
+    for name, cure in NO_ARGUMENTS.items():
+        if name in more:
+            raise UsageError(f"train_seeds has no argument {name}: {cure}")
     overrides = (*settings_texts(settings), *settings_texts(more))
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise UsageError(f"--seeds must be different integers of at least 0, such as 1,2,3, got {list(seeds)}")
@@ -251,10 +283,42 @@ def train_seeds(
         tensorboard=tensorboard,
         make_agent=make_agent,
     )
+    choose_mode(wandb)
+    if parallel > 1:
+        check_options(options)  # here, since Ray takes seconds to start
     path = default_run_dir(preset) if folder is None else Path(folder)
+    if os.path.exists(path / "config.json"):
+        raise UsageError(f"{path} is the folder of a run: choose another folder for runs of several seeds")
     plan = [(path / f"seed-{seed}", preset, (*overrides, f"seed={seed}")) for seed in seeds]
-    train_runs(plan, replace(options, notes=False), parallel > 1, wandb)
+    _refuse_other_settings(plan)
+    try:
+        train_runs(plan, replace(options, notes=False), parallel > 1, wandb)
+    except (RunError, KeyboardInterrupt) as error:
+        again, option = ("the same command", "--run-dir ") if names_options() else ("the same call", "folder=")
+        text = str(error).replace("with --resume", f"with {again}")  # not with the option, which one run has
+        if folder is None:  # its name has the time of the start
+            again = f"{again} with {option}{shlex.quote(str(path))}"
+        if isinstance(error, KeyboardInterrupt):  # between two runs, or while others train in parallel
+            warn(f"interrupted; {again} continues")
+            raise
+        if folder is None and os.path.isdir(path):
+            text = f"{'stopped' if isinstance(error, Stopped) else text}; {again} continues"
+        raise type(error)(text) from error
     return SeedRuns(tuple(TrainedRun(run) for run, _, _ in plan))
+
+
+def _refuse_other_settings(plan: Sequence[Planned]) -> None:
+    """Raises UsageError if a complete run was evaluated by other settings, with which runs are not comparable."""
+    for path, preset, changes in plan:
+        if not os.path.exists(path / "config.json") or not is_complete(path, preset, changes):
+            continue
+        wanted = apply_overrides(find_preset(preset).config, changes)
+        for key, (was, now) in differences(Run.open(path).config_as(type(wanted)), wanted).items():
+            if key.split(".")[0] not in NOT_A_SETTING | {"resources"}:
+                raise UsageError(
+                    f"{path} is complete with {key}={show(was)}, not {show(now)}: leave the setting as it was, or "
+                    "choose another folder"
+                )
 
 
 @checked
@@ -262,13 +326,20 @@ def load_seeds(path: str | os.PathLike[str]) -> SeedRuns:
     """Returns the runs in a folder, such as that of `train_seeds`, finished or not.
 
     Raises:
-        UsageError: there are no runs with a record in it, or runs of several settings.
+        UsageError: there are no runs in it, or runs of several settings, or two of one seed.
     """
-    folders = sorted(each.parent for each in Path(path).glob("*/config.json"))
+    folders = runs_below(Path(path))
+    if not folders and os.path.exists(Path(path) / "config.json"):
+        raise UsageError(f"{path} is the folder of one run: give the folder above it, or open it by load_run")
     if not folders:
         raise UsageError(f"{path} has no folders of runs: give the folder of dancfr train --seeds")
-    histories = sorted((History.read(each) for each in folders), key=lambda run: run.config.get("seed", 0))
-    settings = by_setting(histories)
+    settings = by_setting([History.read(each) for each in folders])
     if len(settings) > 1:
-        raise UsageError(f"{path} has runs of several settings: {', '.join(settings)}")
-    return SeedRuns(tuple(TrainedRun(Run.open(history.path).path) for history in histories))
+        raise UsageError(f"{path} has runs of several settings: {'; '.join(settings)}")
+    runs = {each: TrainedRun(each) for each in folders}
+    found: dict[int, Path] = {}
+    for each, run in runs.items():
+        first = found.setdefault(int(run.config.seed), each)
+        if first != each:  # a copy, which would make intervals too narrow
+            raise UsageError(f"{first} and {each} have the same seed, {run.config.seed}: move one of them away")
+    return SeedRuns(tuple(runs[found[seed]] for seed in sorted(found)))

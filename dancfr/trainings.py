@@ -1,20 +1,24 @@
 """Trains whole runs, one after the other or in parallel: complete runs are reused, interrupted runs are resumed."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
 from actors.pool import ChunkFailed, WorkerPool
 from dancfr.agents.by_name import make_agent
-from dancfr.errors import RunError, UsageError, warn
+from dancfr.errors import RunError, UsageError, names_options, naming_extras, warn
 from dancfr.methods import find_preset, method_named
 from dancfr.methods.launch import TrainRequest, one_line_errors, train
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import make_runtime
 from dancfr.report.history import History
-from dancfr.runs.config import apply_overrides, refuse_changes
+from dancfr.runs.config import apply_overrides, differences, refuse_changes
+from dancfr.runs.folder import refuse_content
+from dancfr.runs.keys import settings_of
 from dancfr.runs.run import Run
 
 Planned = tuple[Path, str, tuple[str, ...]]
@@ -31,7 +35,8 @@ class Stopped(RunError):
 def train_runs(
     plan: Sequence[Planned], options: TrainOptions, parallel: bool = False, wandb: str | None = None
 ) -> None:
-    """Trains the missing and incomplete runs of a plan.
+    """Trains the missing and incomplete runs of a plan. Wrong runs are refused before any is trained, which may take
+    hours.
 
     Args:
         plan: The runs.
@@ -40,15 +45,32 @@ def train_runs(
         wandb: Mode of W&B, see `dancfr.methods.launch.TrainRequest`.
 
     Raises:
-        UsageError: a folder holds another run.
+        UsageError: a folder holds another run or is not empty, or a setting of a run is wrong.
         RunError: a training failed or was stopped; the same call resumes it.
     """
+    check_plan(plan)
     if parallel and not options.inline:
         _train_in_parallel(plan, options, wandb)
     for i, (path, preset, changes) in enumerate(plan):
-        if not parallel:
+        if options.progress and not parallel:
             warn(f"{path.name} (run {i + 1} of {len(plan)})")
         train_run(path, preset, changes, options, wandb)
+
+
+def check_plan(plan: Sequence[Planned]) -> None:
+    """Raises UsageError if a run of a plan can be neither started nor continued, as far as that shows before."""
+    for path, preset, changes in plan:
+        apply_overrides(find_preset(preset).config, changes)
+        if _is_run(path):
+            is_complete(path, preset, changes)
+        elif os.path.isdir(path):
+            refuse_content(path)
+        elif os.path.exists(path):
+            raise UsageError(f"{path} is a file: choose another folder")
+
+
+def _is_run(path: Path) -> bool:
+    return os.path.exists(path / "config.json")  # `Path.exists` fails where it may not look, or a name is too long
 
 
 class RunTrainer:
@@ -79,13 +101,14 @@ def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions, wandb: st
     Raises:
         RunError: a training failed; the same command resumes it.
     """
-    missing = [each for each in plan if not ((each[0] / "config.json").exists() and is_complete(*each))]
+    missing = [each for each in plan if not (_is_run(each[0]) and is_complete(*each))]
     if len(missing) < 2:
         return
     more = wandb, options.tensorboard
     tasks = [(str(path.resolve()), preset, changes, *more) for path, preset, changes in missing]
     for i, path in enumerate(in_parallel(RunTrainer, RunTrainer.train, tasks, len(tasks), options)):
-        warn(f"{Path(path).name} (run {i + 1} of {len(missing)})")
+        if options.progress:
+            warn(f"{Path(path).name} (run {i + 1} of {len(missing)})")
 
 
 def in_parallel(
@@ -108,7 +131,7 @@ def in_parallel(
         UsageError: there are fewer CPUs than workers, or no GPU although the options ask for one.
         RunError: a training failed, no worker could be started, or there is no Ray.
     """
-    with one_line_errors():
+    with naming_extras(), one_line_errors():
         runtime = make_runtime(options)
         try:
             if options.device == "cuda" and not runtime.gpus:
@@ -137,12 +160,35 @@ def train_run(
         UsageError: the folder holds another run.
         RunError: the training failed or was stopped.
     """
-    resume = (path / "config.json").exists()
+    resume = _is_run(path)
     if not (resume and is_complete(path, preset, overrides)):
-        result = train(TrainRequest(preset, overrides, path, wandb, replace(options, resume=resume)))
+        # A run keeps what it was started with, such as its iterations, unless it is told otherwise.
+        told = (*overrides, *_resumed_with(path, preset, overrides)) if resume else overrides
+        result = train(TrainRequest(preset, told, path, wandb, replace(options, resume=resume)))
         if result["stopped"]:
-            raise Stopped(f"stopped in {path}; the same command continues from its last checkpoint")
-    shutil.rmtree(path / "checkpoints", ignore_errors=True)
+            again = "the same command" if names_options() else "the same call"
+            raise Stopped(f"stopped in {path}; {again} continues from its last checkpoint")
+    _remove_checkpoints(path)
+
+
+def _resumed_with(path: Path, preset: str, overrides: Sequence[str]) -> list[str]:
+    """The settings that a run has from its start and that differ from those wanted, as wanted."""
+    wanted: Any = apply_overrides(find_preset(preset).config, overrides)
+    stored = Run.open(path).config_as(type(wanted))
+    return [text for key, (_, now) in differences(stored, wanted).items() for text in settings_of(key, now)]
+
+
+def _remove_checkpoints(path: Path) -> None:
+    """Deletes the checkpoints of a complete run.
+
+    They leave their place in one step, since with a part of them, after an interruption, the run would start over or
+    could not be continued.
+    """
+    removed = path / "checkpoints-removed"
+    shutil.rmtree(removed, ignore_errors=True)
+    with suppress(OSError):
+        (path / "checkpoints").rename(removed)
+    shutil.rmtree(removed, ignore_errors=True)
 
 
 def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
@@ -156,7 +202,8 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
         raise UsageError(f"{path} holds a run of {run.preset}, not of {preset}: choose another folder")
     run.require_game()
     wanted: Any = apply_overrides(find_preset(preset).config, overrides)
-    refuse_changes(run.config_as(type(wanted)), wanted)
+    stored = run.config_as(type(wanted))
+    refuse_changes(stored, wanted, allowing=False)
     if (path / "checkpoints").exists():
         return False  # checkpoints are deleted when the run is complete
     history = History.read(path)
@@ -165,5 +212,11 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
         _, samples = history.metric(method_named(run.method).samples)
         over = over or (len(samples) > 0 and samples[-1] >= wanted.samples)
     if done < wanted.iterations and not over:
-        raise UsageError(f"{path} ended after {done} iterations, as configured: choose another folder for more")
+        ended = f"{path} ended after {done} iterations"
+        if done < stored.iterations and stored.minutes is None and stored.samples is None:  # a part was removed
+            raise UsageError(
+                f"{ended} of {stored.iterations} by its record, and has no checkpoints to continue from: restore them "
+                "from a copy, remove the folder to train it again, or choose another folder"
+            )
+        raise UsageError(f"{ended}, as configured: choose another folder for more")
     return True

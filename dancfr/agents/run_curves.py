@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.arguments import read
 from dancfr.errors import UsageError, nearest
 from dancfr.notebooks import BAND, axes_for
 from dancfr.watch.following import is_number
@@ -65,6 +66,7 @@ def chosen_key(rows: Sequence[Row], key: str | None) -> str:
     Raises:
         UsageError: no row has a number under it, or under any of these.
     """
+    read(key, str | None, "plot: key")
     numbers = _numbers(rows)
     if key is None:
         key = next((name for name in PREFERRED if name in numbers), None)
@@ -81,7 +83,7 @@ def curves_of(rows: Sequence[Row], key: str, x: str) -> dict[str, list[Row]]:
     Raises:
         UsageError: `x` is not a name of `X_KEYS`, or no row with the key has the number to draw it over.
     """
-    if x not in X_KEYS:
+    if read(x, str, "plot: x") not in X_KEYS:
         raise UsageError(f"plot: {nearest(x, list(X_KEYS), 'x')}")
     groups = lines([row for row in rows if is_number(row.get(X_KEYS[x]))], key)
     if not groups:

@@ -45,7 +45,7 @@ def train(
         typer.Option(
             metavar="N,N,...",
             help="Train one run with each of these seeds, e.g. 1,2,3, in --run-dir, and tell their means; the same "
-            "command again continues.",
+            "command with the same --run-dir continues.",
         ),
     ] = None,
     parallel: Annotated[
@@ -133,7 +133,7 @@ def describe_seeds(result: output.Result) -> str:
     from dancfr.seeds import described
 
     runs = [f"{run['run_dir']}: {run['iterations']} iterations" for run in result["runs"]]
-    columns = ("measure", "mean", "95 % interval", "lowest, highest")
+    columns = ("measure", "iteration", "mean", "95 % interval", "lowest, highest")
     rows = [
         {"policy": row["policy"], "opponent": row["opponent"] or ""} | dict(zip(columns, described(row), strict=True))
         for row in result["final"]

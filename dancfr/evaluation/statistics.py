@@ -145,7 +145,7 @@ def stratified(parts: Sequence[tuple[float, Sequence[float]]]) -> Summary | None
 
     Returns:
         The summary, without a standard deviation; None without two values. A part with one value is taken to vary as
-        the others do on average, and as all values do where each part has one.
+        the others do on average, and all parts as all values do where no part has values that differ.
     """
     drawn = [(size, np.asarray(values, np.float64)) for size, values in parts if len(values)]
     n = np.array([len(values) for _, values in drawn])
@@ -154,15 +154,19 @@ def stratified(parts: Sequence[tuple[float, Sequence[float]]]) -> Summary | None
     share = np.array([size for size, _ in drawn]) / sum(size for size, _ in drawn)
     mean = float(share @ [values.mean() for _, values in drawn])
     squares = np.array([((values - values.mean()) ** 2).sum() for _, values in drawn])
-    known = n > 1
-    everything = np.concatenate([values for _, values in drawn])
-    pooled = squares.sum() / (n - 1).sum() if known.any() else everything.var(ddof=1)
-    errors = share**2 * np.where(known, squares / np.maximum(n - 1, 1), pooled) / n
+    weight, freedoms = share**2 / n, np.maximum(n - 1, 1)
+    if squares.any():
+        # Parts with one value add to the weight of the others: they have no variance themselves.
+        weight = np.where(n > 1, weight, 0.0) + weight[n == 1].sum() * (n - 1) / (n - 1).sum()
+        errors = weight * squares / freedoms
+    else:
+        everything = np.concatenate([values for _, values in drawn])
+        errors, freedoms = weight.sum(keepdims=True) * everything.var(ddof=1), n.sum(keepdims=True) - 1
     if errors.sum() == 0:
         return Summary(mean, None, mean, mean, int(n.sum()))
     from scipy.stats import t
 
-    freedom = errors.sum() ** 2 / (errors**2 / np.maximum(n - 1, 1)).sum()
+    freedom = errors.sum() ** 2 / (errors**2 / freedoms).sum()
     half = float(t.ppf(0.975, freedom) * errors.sum() ** 0.5)
     return Summary(mean, None, mean - half, mean + half, int(n.sum()))
 

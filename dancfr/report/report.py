@@ -220,14 +220,15 @@ def exact_table(settings: Settings) -> Table | None:
             found = [each[policy] for each in last if policy in each]
             values = [row["nash_conv"] for row in found]
             mean, at = summarise(values), sorted({row["iteration"] for row in found})
-            interval = f"{max(mean.low, 0.0):.4g} to {mean.high:.4g}" if mean.n > 2 else ""
+            differ = mean.n > 2 and min(values) < max(values)  # equal values do not say how others vary
+            interval = f"{max(mean.low, 0.0):.4g} to {mean.high:.4g}" if differ else ""
             names = (setting, policy, str(mean.n), str(at[0]) if len(at) == 1 else f"{at[0]} to {at[-1]}")
             rows.append((*names, f"{mean.mean:.4g}", interval, f"{min(values):.4g}", f"{max(values):.4g}"))
     if not rows:
         return None
     caption = (
         "NashConv of the last exact evaluation, mean over independent runs. Intervals: Student's t, over three runs or "
-        "more."
+        "more that differ."
     )
     columns = ("setting", "policy", "runs", "iteration", "NashConv", "95 % interval", "lowest", "highest")
     return Table("Last exact evaluations", caption, columns, tuple(rows))

@@ -104,12 +104,13 @@ def describe_differences(old: AnyConfig, new: AnyConfig) -> list[str]:
     return [f"{key}: {show(was)} -> {show(now)}" for key, (was, now) in differences(old, new).items()]
 
 
-def refuse_changes(old: AnyConfig, new: AnyConfig) -> None:
+def refuse_changes(old: AnyConfig, new: AnyConfig, allowing: bool = True) -> None:
     """Checks that a run is resumed with the configuration it was started with, except for `old.resumable`.
 
     Args:
         old: The configuration that the run was started with.
         new: The configuration that it is to continue with.
+        allowing: Whether the command has --allow-changes, which the error then names.
 
     Raises:
         UsageError: another key differs.
@@ -117,9 +118,12 @@ def refuse_changes(old: AnyConfig, new: AnyConfig) -> None:
     lines = zip(differences(old, new), describe_differences(old, new), strict=True)
     changed = [line for key, line in lines if not is_among(key, old.resumable)]
     if changed:
+        said = f"a resumed run keeps its configuration, but {changed[0]}{more(len(changed) - 1)}"
+        if not allowing:
+            raise UsageError(f"{said}: leave the setting out, or choose another folder")
         raise UsageError(
-            f"a resumed run keeps its configuration, but {changed[0]}{more(len(changed) - 1)}: leave the setting out, "
-            f"start a new run, or add --allow-changes (without it, only {', '.join(sorted(old.resumable))} may change)"
+            f"{said}: leave the setting out, start a new run, or add --allow-changes (without it, only "
+            f"{', '.join(sorted(old.resumable))} may change)"
         )
 
 

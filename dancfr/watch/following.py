@@ -1,6 +1,7 @@
 """Follows `metrics.jsonl` while it grows: reads each row once, and summarises the state of the run."""
 
 import json
+import math
 import os
 from collections import Counter
 from pathlib import Path
@@ -161,5 +162,5 @@ def evaluated(row: Row) -> dict[str, float]:
 
 
 def is_number(value: Any) -> bool:
-    """Returns whether a value of a row is a number; numbers that are not finite are stored as null."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Returns whether a value of a row is a finite number; others are stored as null, or come from another program."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf

@@ -1,7 +1,10 @@
 """Runs of several seeds: trained by one call or command, continued by the same, told as means with intervals."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -10,10 +13,11 @@ from scipy.stats import t
 
 import dancfr
 from dancfr.cli import main
-from dancfr.errors import UsageError
+from dancfr.errors import RunError, UsageError
 from dancfr.report.history import History, by_setting
 from dancfr.report.report import exact_table
-from dancfr.seeds import SeedRuns
+from dancfr.seeds import SeedRuns, described
+from dancfr.trainings import Stopped
 
 mpl.use("Agg")
 
@@ -98,9 +102,16 @@ def test_the_last_values_are_those_of_the_record(runs: SeedRuns) -> None:
 def test_bands_are_drawn(runs: SeedRuns) -> None:
     ax = runs.plot()
     assert ax.get_title() == "leduc-dream-quick, 95 % t interval of 3 runs"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["average", "last"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["runs average", "runs last"]
     assert len(ax.collections) == 2, "a band each"
     assert len(runs.plot("loss/advantage", ax=ax).get_lines()) == 3
+    assert ax.get_legend().get_texts()[-1].get_text() == "runs loss/advantage"
+    rates = runs.plot("win_rate").collections
+    assert all(0 <= y <= 1 for band in rates for y in band.get_paths()[0].vertices[:, 1])
+    with pytest.raises(UsageError, match="plot: key expects text or none, got 5"):
+        runs.plot(5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="plot: x expects text, got 5"):
+        runs.plot(x=5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no recorded number named 'nosh'"):
         runs.bands("nosh")
 
@@ -131,6 +142,13 @@ def test_the_same_call_keeps_complete_runs_and_continues_others(folder: Path, tm
         ({"parallel": 2, "inline": True}, "parallel trains each run in one process of Ray"),
         ({"settings": {"seed": 4}}, "seed differs between the runs"),
         ({"settings": {"sed": 4}}, "sed"),
+        ({"seeds": 5}, "seeds expects a list of integers, got 5"),
+        ({"seeds": (1, 2**32)}, "seed must be less than 4294967296"),
+        ({"folder": "x" * 300}, "File name too long"),
+        ({"wandb": "on"}, "W&B mode must be"),
+        ({"parallel": 2, "device": "gpu"}, "gpu"),
+        ({"run_dir": "runs"}, "has no argument run_dir: name the folder of all runs by folder"),
+        ({"resume": True}, "has no argument resume: the same call again continues"),
     ],
 )
 def test_wrong_use_is_refused_before_a_folder_is_made(arguments, says, tmp_path: Path) -> None:
@@ -145,8 +163,182 @@ def test_folders_of_other_runs_are_refused(folder: Path, tmp_path: Path) -> None
     train(tmp_path / "both", (1,))
     one = {"traversals": 30, "seed": 2}
     dancfr.train("leduc-dream-quick", SMALL | one, run_dir=tmp_path / "both" / "x", inline=True, progress=False)
-    with pytest.raises(UsageError, match=r"several settings: .*traversals=20, .*traversals=30"):
+    with pytest.raises(UsageError, match=r"several settings: .*traversals=20; .*traversals=30"):
         dancfr.load_seeds(tmp_path / "both")
+
+
+@pytest.fixture
+def copied(folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder, tmp_path / "copied"))
+
+
+def edit(run: Path, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+    record = run / "metrics.jsonl"
+    rows = change([json.loads(line) for line in record.read_text().splitlines()])
+    record.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def other_setting(path: Path) -> None:
+    info = json.loads((path / "config.json").read_text())
+    info["config"]["traversals"] += 1
+    (path / "config.json").write_text(json.dumps(info))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (other_setting, "traversals: 21 -> 20: leave the setting out, or choose another folder$"),
+        (lambda path: (path / "config.json").unlink(), "is not empty: choose another folder"),
+        (lambda path: (path / "config.json").write_text("{"), "is damaged"),
+        (lambda path: edit(path, lambda rows: []), "ended after 0 iterations of 4 by its record"),
+        (
+            lambda path: edit(path, lambda rows: [r for r in rows if r["iteration"] <= 2]),
+            "ended after 2 iterations of 4 by its record",
+        ),
+        (lambda path: (shutil.rmtree(path), path.write_text("")), "is a file: choose another folder"),
+    ],
+)
+def test_a_spoilt_run_is_refused_before_others_are_trained(copied: Path, spoil, says: str) -> None:
+    shutil.rmtree(copied / "seed-1")
+    spoil(copied / "seed-2")
+    with pytest.raises(UsageError, match=says):
+        train(copied, (1, 2))
+    assert not (copied / "seed-1").exists()
+
+
+def test_complete_runs_of_other_evaluations_are_refused(copied: Path) -> None:
+    with pytest.raises(UsageError, match=r"is complete with evaluation\.games=20, not 30: leave the setting as it was"):
+        train(copied, (1, 4), **{"evaluation.games": 30})
+    assert not (copied / "seed-4").exists()
+
+
+def test_runs_are_not_trained_into_a_run(copied: Path) -> None:
+    with pytest.raises(UsageError, match="is the folder of a run"):
+        train(copied / "seed-1", (1,))
+    with pytest.raises(UsageError, match="is the folder of one run: give the folder above it"):
+        dancfr.load_seeds(copied / "seed-1")
+
+
+def test_copies_of_a_run_do_not_narrow_intervals(copied: Path) -> None:
+    shutil.copytree(copied / "seed-1", copied / "seed-1-old")
+    with pytest.raises(UsageError, match=r"seed-1 and .*seed-1-old have the same seed, 1"):
+        dancfr.load_seeds(copied)
+
+
+def test_a_seed_that_is_no_number_is_told(copied: Path) -> None:
+    info = json.loads((copied / "seed-1" / "config.json").read_text())
+    info["config"]["seed"] = "one"
+    (copied / "seed-1" / "config.json").write_text(json.dumps(info))
+    with pytest.raises(UsageError, match="seed"):
+        dancfr.load_seeds(copied)
+
+
+def test_an_interrupted_run_goes_on_with_the_settings_of_the_call(tmp_path: Path) -> None:
+    started = SMALL | {"seed": 1, "iterations": 1}
+    dancfr.train("leduc-dream-quick", started, run_dir=tmp_path / "seed-1", inline=True, progress=False)
+    settings = {key: value for key, value in SMALL.items() if key != "iterations"} | {"samples": 60}
+    found = dancfr.train_seeds(
+        "leduc-dream-quick", settings, seeds=(1, 2), folder=tmp_path, inline=True, progress=False
+    )
+    lengths = [run.iterations for run in found.runs]
+    assert min(lengths) > 1, "not those that it was started with"
+    assert not list(tmp_path.glob("*/checkpoints*"))
+
+
+def test_an_interrupted_deletion_of_checkpoints_leaves_a_complete_run(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (copied / "seed-1" / "checkpoints" / "000004").mkdir(parents=True)
+
+    def interrupted(path: Path, **_: object) -> None:
+        if path.exists():
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dancfr.trainings.is_complete", lambda *_: True)
+        patch.setattr("dancfr.trainings.shutil.rmtree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(copied, (1,))
+    assert not (copied / "seed-1" / "checkpoints").exists(), "all of them or none"
+    before = (copied / "seed-1" / "metrics.jsonl").read_bytes()
+    train(copied, (1,))
+    assert not list((copied / "seed-1").glob("checkpoints*"))
+    assert (copied / "seed-1" / "metrics.jsonl").read_bytes() == before
+
+
+def test_policies_are_told_apart_over_all_runs(copied: Path) -> None:
+    edit(copied / "seed-2", lambda rows: [row for row in rows if row.get("policy") != "last"])
+    assert list(dancfr.load_seeds(copied).bands("nash_conv")) == ["average"], "the other is not in all runs"
+    edit(copied / "seed-1", lambda rows: [row for row in rows if row.get("policy") != "average"])
+    with pytest.raises(UsageError, match="no player, policy and opponent has nash_conv in all 3 runs"):
+        dancfr.load_seeds(copied).bands("nash_conv")
+
+
+def test_a_run_without_a_record_is_named(copied: Path) -> None:
+    edit(copied / "seed-1", lambda rows: [])
+    with pytest.raises(UsageError, match=r"seed-1 has recorded no nash_conv with iterations yet"):
+        dancfr.load_seeds(copied).bands()
+    assert dancfr.load_seeds(copied).final() == []
+
+
+def test_evaluations_at_one_iteration_have_no_seconds_in_common(copied: Path) -> None:
+    for seed in (1, 2, 3):
+        edit(copied / f"seed-{seed}", lambda rows: [row for row in rows if row["iteration"] <= 2])
+        edit(copied / f"seed-{seed}", lambda rows: [row | {"elapsed_s": seed} for row in rows])  # noqa: B023
+    with pytest.raises(UsageError, match="have no seconds in common: tell it over iterations"):
+        dancfr.load_seeds(copied).bands(x="seconds")
+
+
+def test_the_newest_finite_value_of_an_iteration_counts(copied: Path, runs: SeedRuns) -> None:
+    wanted = runs.bands("nash_conv")["average"].mean.tolist()
+    old = {"kind": "exploitability", "policy": "average", "iteration": 2, "nash_conv": 9.0}
+    edit(copied / "seed-2", lambda rows: [old, *rows, old | {"iteration": 4, "nash_conv": float("nan")}])
+    assert dancfr.load_seeds(copied).bands("nash_conv")["average"].mean.tolist() == wanted
+
+
+def test_equal_values_have_no_interval_and_lengths_are_told(copied: Path) -> None:
+    for seed in (1, 2, 3):
+        edit(copied / f"seed-{seed}", lambda rows: [row | {"win_rate": 0.7} for row in rows])
+    edit(copied / "seed-3", lambda rows: [row for row in rows if row["iteration"] <= 2])
+    found = dancfr.load_seeds(copied)
+    rates = [row for row in found.final() if row["key"] == "win_rate"]
+    assert [row["ci95"] for row in rates] == [None, None]
+    assert described(rates[0]) == ("games won", "2 to 4", "70.0 %", "", "70.0 %, 70.0 %")
+    assert "2 to 4" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            RunError("full: continue with --resume"),
+            "full: continue with the same call; the same call with folder=runs/",
+        ),
+        (
+            Stopped("stopped in x; the same call continues"),
+            "^stopped; the same call with folder=runs/leduc-dream-quick-",
+        ),
+        (KeyboardInterrupt(), "^$"),
+    ],
+)
+def test_a_training_that_ends_early_names_its_new_folder(
+    error: BaseException,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def train_runs(plan: list[tuple[Path, str, object]], *_: object) -> None:
+        plan[0][0].mkdir(parents=True)
+        raise error
+
+    monkeypatch.setattr("dancfr.seeds.train_runs", train_runs)
+    with pytest.raises(type(error), match=says):
+        dancfr.train_seeds("leduc-dream-quick", SMALL, inline=True, progress=False)
+    interrupted = "interrupted; the same call with folder=runs/leduc-dream-quick-" in capsys.readouterr().err
+    assert interrupted == isinstance(error, KeyboardInterrupt)
 
 
 def test_a_report_has_the_means_of_exact_evaluations(folder: Path) -> None:

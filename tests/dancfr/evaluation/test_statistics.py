@@ -137,6 +137,25 @@ def test_one_part_is_the_t_interval_and_single_values_borrow_their_variance() ->
     assert stratified([(1, [2.0, 2.0]), (2, [2.0])]) == Summary(2.0, None, 2.0, 2.0, 3)
 
 
+@pytest.mark.parametrize(("sizes", "counts"), [((500, 500), (2, 1)), ((990, 10), (1, 30)), ((900, 100), (20, 1))])
+def test_parts_with_one_value_keep_the_interval_valid(sizes: tuple[int, ...], counts: tuple[int, ...]) -> None:
+    rng, trials, hits = np.random.default_rng(0), 1000, 0
+    for _ in range(trials):
+        parts = [
+            (size, rng.normal(2 * i, size=n).tolist()) for i, (size, n) in enumerate(zip(sizes, counts, strict=True))
+        ]
+        summary = stratified(parts)
+        assert summary is not None
+        hits += summary.low <= 2 * sizes[1] / sum(sizes) <= summary.high
+    assert 0.92 < hits / trials < 0.98
+
+
+def test_parts_of_equal_values_that_differ_between_them_have_an_interval() -> None:
+    summary = stratified([(10, [1.0, 1.0]), (90, [2.0])])
+    assert summary is not None
+    assert summary.low < 1.5 < 1.9 < 2 < summary.high
+
+
 def test_one_run_has_no_band_and_two_are_bounded_by_themselves() -> None:
     first = (np.array([1.0, 2.0]), np.array([0.2, 0.6]))
     second = (np.array([1.0, 2.0]), np.array([0.4, 0.4]))
