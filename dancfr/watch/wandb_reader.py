@@ -178,6 +178,12 @@ def _stored(run: Run) -> dict[str, Any]:
     return stored if isinstance(stored, dict) else {}
 
 
+def shown_name(run: Run) -> str:
+    """Returns the name that W&B shows: that of the folder, one of several seeds with the folder above it."""
+    several = re.fullmatch(r"seed-\d+", run.name) is not None
+    return f"{run.path.resolve().parent.name}/{run.name}" if several else run.name
+
+
 def start(run: Run, mode: str) -> Any:
     """Starts or resumes the W&B run of a run.
 
@@ -202,7 +208,7 @@ def start(run: Run, mode: str) -> Any:
         group=run.preset,
         job_type="train",
         tags=[run.method, *([config["game"]] if "game" in config else [])],
-        name=run.name,
+        name=shown_name(run),
         id=wandb_id(run),
         resume="allow",
         mode=mode,  # type: ignore[arg-type]

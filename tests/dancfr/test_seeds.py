@@ -16,8 +16,10 @@ from dancfr.cli import main
 from dancfr.errors import RunError, UsageError
 from dancfr.report.history import History, by_setting
 from dancfr.report.report import exact_table
+from dancfr.runs.run import Run
 from dancfr.seeds import SeedRuns, described
 from dancfr.trainings import Stopped
+from dancfr.watch.wandb_reader import shown_name
 
 mpl.use("Agg")
 
@@ -97,6 +99,10 @@ def test_the_last_values_are_those_of_the_record(runs: SeedRuns) -> None:
         assert row["ci95"][0] >= 0
     assert "NashConv" in runs._repr_html_()
     json.dumps(runs.as_dict())
+
+
+def test_wandb_shows_whose_seed_a_run_is(runs: SeedRuns) -> None:
+    assert [shown_name(Run.open(run.path)) for run in runs.runs] == ["runs/seed-1", "runs/seed-2", "runs/seed-3"]
 
 
 def test_bands_are_drawn(runs: SeedRuns) -> None:
