@@ -41,6 +41,8 @@ POINTS = 5
 """Points of the curve before its end, at most."""
 EVERY = 20
 """Iterations between stored nets."""
+CONTINUED = {"learning_rate": 3e-4, "learning_rate_end": 3e-5, "entropy": 0.004, "entropy_end": 0.002}
+"""Settings of a response that starts from a trained net, which those of a fresh one would spoil first."""
 FIXED = frozenset(
     {
         *("seed", "start", "games", "iterations", "minutes", "samples"),
@@ -108,7 +110,10 @@ def _configured(
                 f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"
             )
     start = request.starts[0] if request.starts else FRESH
-    own: dict[str, Any] = {} if start == FRESH else {"start": start, "network": _network_of(start, rules)}
+    own: dict[str, Any] = {}
+    if start != FRESH:
+        training = QUICK.training.model_copy(update=CONTINUED)
+        own = {"start": start, "network": _network_of(start, rules), "training": training}
     iterations = QUICK.iterations if request.games is None else math.ceil(request.games / QUICK.games)
     games = QUICK.games if request.games is None else request.games // iterations  # not more than asked for
     config = QUICK.varied(
