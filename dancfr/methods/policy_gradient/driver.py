@@ -94,9 +94,9 @@ class PolicyGradient(Loop):
         self.samples += int(total["samples"])
         if not total["samples"] and not self.warned:
             self.warned = True
-            self.progress.event(
-                "warning: self-play produced no training samples: lower noise.openings or noise.opening_plies"
-            )
+            random = config.noise.openings > 0
+            cure = "lower noise.openings or noise.opening_plies" if random else "no player had a move to choose"
+            self.progress.event(f"warning: self-play produced no training samples: {cure}")
         row |= {
             "selfplay/decisions_per_second": total["decisions"] / seconds,
             "selfplay/decisions_per_game": total["decisions"] / total["games"],

@@ -96,3 +96,9 @@ def test_it_is_solved(algorithm: str) -> None:
     known = dancfr.make_game("lottery", decides=1)
     found = dancfr.solve(known, algorithm=algorithm, iterations=2000, progress=False)
     assert found.value == pytest.approx(1, abs=0.01)
+
+
+def test_a_policy_gradient_says_why_it_learns_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    settings = {"game": "lottery", "iterations": 1, "samples": "none", "evaluation.every": 0}
+    dancfr.train("leduc-policy-gradient", settings, run_dir=tmp_path / "run", inline=True)
+    assert "no training samples: no player had a move to choose" in capfd.readouterr().err
