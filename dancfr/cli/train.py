@@ -3,7 +3,7 @@
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,49 +74,29 @@ def train(
         raise UsageError("--dashboard requires a Ray that this command starts: leave out --inline")
     if seeds is None and parallel != 1:
         raise UsageError("--parallel is the number of runs at the same time: give their --seeds, or leave it out")
-    if seeds is not None:
+    settings, numbers = overrides or (), None if seeds is None else integers("--seeds", seeds)
+    where: dict[str, Any] = {"inline": inline, "workers": workers, "address": address, "device": device}
+    where |= {"wandb": wandb, "tensorboard": tensorboard}
+    if numbers is not None:
         for option, given in (("--resume", resume), ("--allow-changes", allow_changes), ("--dashboard", dashboard)):
             if given:
                 raise UsageError(f"with --seeds, the same command again continues: leave out {option}")
-        numbers = integers("--seeds", seeds)
 
-        def compute_all() -> output.Result:
-            from dancfr.seeds import train_seeds
+    def compute_all() -> output.Result:
+        from dancfr.seeds import train_seeds
 
-            return train_seeds(
-                preset,
-                overrides or (),
-                seeds=numbers,
-                folder=run_dir,
-                parallel=parallel,
-                inline=inline,
-                workers=workers,
-                address=address,
-                device=device,
-                wandb=wandb,
-                tensorboard=tensorboard,
-            ).as_dict()
-
-        output.deliver(compute_all, as_json, describe_seeds)
-        return
+        return train_seeds(preset, settings, seeds=numbers or (), folder=run_dir, parallel=parallel, **where).as_dict()
 
     def compute() -> output.Result:
         from dancfr.agents.trained import train
 
-        result = train(
-            preset,
-            overrides or (),
-            run_dir=run_dir,
-            resume=resume,
-            allow_changes=allow_changes,
-            inline=inline,
-            workers=workers,
-            address=address,
-            device=device,
-            wandb=wandb,
-            tensorboard=tensorboard,
-            dashboard=dashboard,
-        ).result
+        more: dict[str, Any] = {
+            "run_dir": run_dir,
+            "resume": resume,
+            "allow_changes": allow_changes,
+            "dashboard": dashboard,
+        }
+        result = train(preset, settings, **more, **where).result
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
             given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}
@@ -125,7 +105,10 @@ def train(
             warn(f"stopped {done}; continue with: {os.environ.get(CONTINUE, here)}")
         return result
 
-    output.deliver(compute, as_json, output.describe_training)
+    if numbers is None:
+        output.deliver(compute, as_json, output.describe_training)
+    else:
+        output.deliver(compute_all, as_json, describe_seeds)
 
 
 def describe_seeds(result: output.Result) -> str:
