@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dancfr
-from dancfr.games.registry import GAMES
+from dancfr.games.registry import all_games
 from envs.extensive import CHANCE, OVER, FactoredGame
 from envs.game import GameSpec, Packed, States
 from envs.record import GameRecord
@@ -66,7 +66,7 @@ class Lottery(FactoredGame):
 
 @pytest.fixture(autouse=True)
 def lottery(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(GAMES, "lottery", GameRecord("lottery", Lottery, {"decides": 0}, "a lottery"))
+    monkeypatch.setitem(all_games(), "lottery", GameRecord("lottery", Lottery, {"decides": 0}, "a lottery"))
 
 
 @pytest.mark.parametrize("decides", [0, 1])
