@@ -26,7 +26,7 @@ from dancfr.report.history import NOT_A_SETTING, History, by_setting
 from dancfr.runs.config import apply_overrides, differences
 from dancfr.runs.folder import default_run_dir, runs_below
 from dancfr.runs.run import Run
-from dancfr.trainings import Planned, Stopped, is_complete, train_runs
+from dancfr.trainings import Planned, Stopped, is_complete, is_run, train_runs
 from dancfr.values import show
 from dancfr.watch.tracking import choose_mode
 from learners.html import html_table
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-FINAL = ("nash_conv", "win_rate")
-"""Keys of evaluations whose last values are told."""
 NO_ARGUMENTS = {
     "run_dir": "name the folder of all runs by folder",
     "resume": "the same call again continues",
@@ -287,7 +285,7 @@ def train_seeds(
     if parallel > 1:
         check_options(options)  # here, since Ray takes seconds to start
     path = default_run_dir(preset) if folder is None else Path(folder)
-    if os.path.exists(path / "config.json"):
+    if is_run(path):
         raise UsageError(f"{path} is the folder of a run: choose another folder for runs of several seeds")
     plan = [(path / f"seed-{seed}", preset, (*overrides, f"seed={seed}")) for seed in seeds]
     _refuse_other_settings(plan)
@@ -310,7 +308,7 @@ def train_seeds(
 def _refuse_other_settings(plan: Sequence[Planned]) -> None:
     """Raises UsageError if a complete run was evaluated by other settings, with which runs are not comparable."""
     for path, preset, changes in plan:
-        if not os.path.exists(path / "config.json") or not is_complete(path, preset, changes):
+        if not is_run(path) or not is_complete(path, preset, changes):
             continue
         wanted = apply_overrides(find_preset(preset).config, changes)
         for key, (was, now) in differences(Run.open(path).config_as(type(wanted)), wanted).items():
@@ -329,7 +327,7 @@ def load_seeds(path: str | os.PathLike[str]) -> SeedRuns:
         UsageError: there are no runs in it, or runs of several settings, or two of one seed.
     """
     folders = runs_below(Path(path))
-    if not folders and os.path.exists(Path(path) / "config.json"):
+    if not folders and is_run(Path(path)):
         raise UsageError(f"{path} is the folder of one run: give the folder above it, or open it by load_run")
     if not folders:
         raise UsageError(f"{path} has no folders of runs: give the folder of dancfr train --seeds")

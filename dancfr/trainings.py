@@ -61,7 +61,7 @@ def check_plan(plan: Sequence[Planned]) -> None:
     """Raises UsageError if a run of a plan can be neither started nor continued, as far as that shows before."""
     for path, preset, changes in plan:
         apply_overrides(find_preset(preset).config, changes)
-        if _is_run(path):
+        if is_run(path):
             is_complete(path, preset, changes)
         elif os.path.isdir(path):
             refuse_content(path)
@@ -69,7 +69,8 @@ def check_plan(plan: Sequence[Planned]) -> None:
             raise UsageError(f"{path} is a file: choose another folder")
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
+    """Returns whether a folder holds a run."""
     return os.path.exists(path / "config.json")  # `Path.exists` fails where it may not look, or a name is too long
 
 
@@ -101,7 +102,7 @@ def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions, wandb: st
     Raises:
         RunError: a training failed; the same command resumes it.
     """
-    missing = [each for each in plan if not (_is_run(each[0]) and is_complete(*each))]
+    missing = [each for each in plan if not (is_run(each[0]) and is_complete(*each))]
     if len(missing) < 2:
         return
     more = wandb, options.tensorboard
@@ -160,7 +161,7 @@ def train_run(
         UsageError: the folder holds another run.
         RunError: the training failed or was stopped.
     """
-    resume = _is_run(path)
+    resume = is_run(path)
     if not (resume and is_complete(path, preset, overrides)):
         # A run keeps what it was started with, such as its iterations, unless it is told otherwise.
         told = (*overrides, *_resumed_with(path, preset, overrides)) if resume else overrides
