@@ -291,18 +291,21 @@ def train_seeds(
     _refuse_other_settings(plan)
     try:
         train_runs(plan, replace(options, notes=False), parallel > 1, wandb)
-    except (RunError, KeyboardInterrupt) as error:
-        again, option = ("the same command", "--run-dir ") if names_options() else ("the same call", "folder=")
-        text = str(error).replace("with --resume", f"with {again}")  # not with the option, which one run has
-        if folder is None:  # its name has the time of the start
-            again = f"{again} with {option}{shlex.quote(str(path))}"
-        if isinstance(error, KeyboardInterrupt):  # between two runs, or while others train in parallel
-            warn(f"interrupted; {again} continues")
-            raise
+    except KeyboardInterrupt:  # between two runs, or while others train in parallel
+        warn(f"interrupted; {_again(path, named=folder is None)} continues")
+        raise
+    except RunError as error:
+        text = str(error).replace("with --resume", f"with {_again(path)}")  # not with the option, which one run has
         if folder is None and os.path.isdir(path):
-            text = f"{'stopped' if isinstance(error, Stopped) else text}; {again} continues"
+            text = f"{'stopped' if isinstance(error, Stopped) else text}; {_again(path, named=True)} continues"
         raise type(error)(text) from error
     return SeedRuns(tuple(TrainedRun(run) for run, _, _ in plan))
+
+
+def _again(path: Path, named: bool = False) -> str:
+    """The call that continues the runs in a folder, which is named where its default name has the time of the start."""
+    again, option = ("the same command", "--run-dir ") if names_options() else ("the same call", "folder=")
+    return f"{again} with {option}{shlex.quote(str(path))}" if named else again
 
 
 def _refuse_other_settings(plan: Sequence[Planned]) -> None:
