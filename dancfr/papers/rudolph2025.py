@@ -26,7 +26,13 @@ POLICIES = {"average": "average policy", "last": "last iterate"}
 
 UNIT = "Exploitability, half of NashConv, exact; the largest return is 1."
 GRADIENT = "policy gradient"
-DREAM_METHODS = {"DREAM": "dream", "SD-CFR, outcome sampling": "sdcfr", "VR-DeepPDCFR+": "deep-pdcfr"}
+DREAM_METHODS = {
+    "DREAM": "dream",
+    "SD-CFR, outcome sampling": "sdcfr",
+    "VR-DeepDCFR+": "deep-dcfr",
+    "VR-DeepPDCFR+": "deep-pdcfr",
+    "ESCHER": "escher",
+}
 """Ends of the names of the presets of DREAM and its relatives, see `dancfr.methods.dream.benchmark`."""
 
 

@@ -47,13 +47,23 @@ DREAM = DreamConfig(
 """Nets of the average policy make exact evaluation fast: a mixture of all nets has to be asked along every line of play
 of the agent's own moves, a net once an infoset."""
 
+ESCHER = SamplingSettings(estimator="history", epsilon=1.0, clip_baseline=True)
+"""Sampling of ESCHER (McAleer et al. 2023): the traverser plays uniformly at random, and no sample is divided by the
+probability of what was sampled. Values of histories beyond the largest return, which nothing would correct, are
+limited to it."""
+
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "dream": ("DREAM", {}),
     "sdcfr": ("deep CFR by outcome sampling, without baselines", {"baseline": False}),
+    "deep-dcfr": (
+        "DCFR+ with nets and baselines (VR-DeepDCFR+)",
+        {"bootstrap": "dcfr+", "discount_power": 1.5, "average_power": 2.0},
+    ),
     "deep-pdcfr": (
         "PDCFR+ with nets and baselines (VR-DeepPDCFR+)",
         {"bootstrap": "pdcfr+", "discount_power": 2.3, "average_power": 2.0},
     ),
+    "escher": ("ESCHER, half of the games for its history values,", {"sampling": ESCHER}),
 }
 """Description and settings of each method, by the end of the names of its presets."""
 
@@ -63,10 +73,12 @@ def preset_name(game: str, method: str) -> str:
     return f"{game.replace('_', '-')}-{method}"
 
 
-def _preset(game: str, traversals: int, method: str) -> Preset:
+def _preset(game: str, games: int, method: str) -> Preset:
     shown, settings = METHODS[method]
-    config = DREAM.varied(game=game, traversals=traversals, **settings)
+    half = games // 2
+    played = {"traversals": half, "baseline_games": half} if method == "escher" else {"traversals": games}
+    config = DREAM.varied(game=game, **played, **settings)
     return Preset(preset_name(game, method), config, f"{shown} on {game}, 10 million steps, with exact NashConv")
 
 
-PRESETS = tuple(_preset(game, traversals, method) for method in METHODS for game, traversals in GAMES.items())
+PRESETS = tuple(_preset(game, games, method) for method in METHODS for game, games in GAMES.items())

@@ -45,11 +45,6 @@ and does not mention again. docs/results/dream-paper-readings.md has every state
 BOUNDED = SamplingSettings(epsilon=0.1, ratio_bound=1.0, inverse_bound=4.0, clip_baseline=True)
 """The exploration of `PAPER`, with bounds on the ratios of the recursion and on baselines."""
 
-ESCHER = SamplingSettings(estimator="history", epsilon=1.0, clip_baseline=True)
-"""Sampling of ESCHER (McAleer et al. 2023): the traverser plays uniformly at random, and no sample is divided by the
-probability of what was sampled. Values of histories beyond the largest return, which nothing would correct, are
-limited to it."""
-
 QUICK = DreamConfig(
     game="geister",
     game_options=GEISTER,
@@ -166,7 +161,7 @@ PRESETS = (
     ),
     Preset(
         "geister-escher",
-        PAPER.varied(sampling=ESCHER, traversals=3840, baseline_games=3840),
+        PAPER.varied(sampling=benchmark.ESCHER, traversals=3840, baseline_games=3840),
         "ESCHER on Geister: history values instead of importance weights, with nets and games of paper 000",
     ),
     Preset("geister-quick", QUICK, "a Geister agent in 5 minutes on 2 cores"),

@@ -71,7 +71,8 @@ def test_presets_play_their_game_for_ten_million_steps(game: str) -> None:
 def test_presets_of_dream_do_too(game: str, method: str) -> None:
     config = find_preset(preset_name(game, method)).config_as(DreamConfig)
     assert config.game == game
-    assert config.iterations * 2 * config.traversals * DECISIONS[game] == pytest.approx(STEPS, rel=0.05)
+    games = config.traversals + config.baseline_games
+    assert config.iterations * 2 * games * DECISIONS[game] == pytest.approx(STEPS, rel=0.05)
     assert config.evaluation.every == config.iterations
     config.check()
 
