@@ -1,16 +1,15 @@
 """`python -m dancfr.papers.benchmark_page FOLDER...`: records the runs of `reproduce iig-benchmark` that lie below the
-folders in docs/records/iig-benchmark.json, and writes the table and the figure of docs/results/benchmark.md."""
+folders in docs/records/iig-benchmark.json, and writes the tables and the figure of docs/results/benchmark.md."""
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dancfr.evaluation.statistics import Curve, summarise
+from dancfr.evaluation.statistics import Curve, Summary, summarise
 from dancfr.generated import with_part
 from dancfr.papers.rudolph2025 import GAMES, POLICIES, STEPS, draw, exploitability, method_of_preset, presets
 from dancfr.report.history import History
@@ -51,32 +50,47 @@ def _order(one: Entry) -> tuple[int, int, int]:
 
 
 def merged(old: Iterable[Entry], new: Iterable[Entry]) -> list[Entry]:
-    """Returns all entries in the order of the table; a new one replaces the old one of its game, method and seed."""
+    """Returns all entries by game, method and seed; a new one replaces the old one of its game, method and seed."""
     return sorted({_order(one): one for one in (*old, *new)}.values(), key=_order)
 
 
 def table(entries: Sequence[Entry]) -> str:
-    """Formats the record as a Markdown table with a row for each game, method and policy."""
-    lines = [
-        "| game | method | policy | exploitability: mean [95 % interval] | lowest, highest | seeds | decisions "
-        "| minutes of a training |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for (game, method), group in groupby(entries, lambda one: (one["game"], one["method"])):
-        runs = list(group)
-        for policy, shown in POLICIES.items():
-            values = [one["exploitability"][policy] for one in runs if policy in one["exploitability"]]
-            if not values:
-                continue
-            mean = summarise(values)
-            # Exploitability is never below zero, but the interval of a symmetric distribution may be.
-            interval = f" [{max(mean.low, 0):.3g}, {mean.high:.3g}]" if mean.n > 2 else ""
-            most, minutes = max(one["decisions"] for one in runs), sum(one["seconds"] for one in runs) / len(runs) / 60
-            lines.append(
-                f"| `{game}` | {method} | {shown} | {mean.mean:.3g}{interval} | {min(values):.3g}, {max(values):.3g} "
-                f"| {mean.n} | {most / 1e6:.1f} million | {minutes:.1f} |"
-            )
+    """Formats the record as two Markdown tables, of average policies and of last iterates, with a row for each method
+    and a column for each game; the lowest mean of a game is bold."""
+    told = (_table_of(policy, shown, entries) for policy, shown in POLICIES.items())
+    return "\n\n".join(part for part in told if part)
+
+
+def _table_of(policy: str, shown: str, entries: Sequence[Entry]) -> str:
+    """The table of a policy; empty if no run has it."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for one in entries:
+        if policy in one["exploitability"]:
+            found.setdefault((one["game"], one["method"]), []).append(one["exploitability"][policy])
+    if not found:
+        return ""
+    means = {key: summarise(values) for key, values in found.items()}
+    games = [game for game in GAMES if any(game == key[0] for key in found)]
+    best = {game: min(mean.mean for key, mean in means.items() if key[0] == game) for game in games}
+    lines = [f"| {shown} | {' | '.join(f'`{game}`' for game in games)} |", "|---" * (len(games) + 1) + "|"]
+    for method in dict.fromkeys(method for _, method in found):
+        cells = [
+            _cell(means[game, method], found[game, method], best[game]) if (game, method) in found else ""
+            for game in games
+        ]
+        lines.append(f"| {method} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _cell(mean: Summary, values: Sequence[float], best: float) -> str:
+    told = f"{mean.mean:.3g}"
+    told = f"**{told}**" if mean.mean == best else told
+    if mean.n == 1:
+        return f"{told}; 1"
+    if mean.n == 2:
+        return f"{told} ({min(values):.3g}, {max(values):.3g}); 2"
+    # Exploitability is never below zero, but the interval of a symmetric distribution may be.
+    return f"{told} [{max(mean.low, 0):.3g}, {mean.high:.3g}]; {mean.n}"
 
 
 def figure(entries: Sequence[Entry]) -> Plot | None:
@@ -90,12 +104,12 @@ def figure(entries: Sequence[Entry]) -> Plot | None:
 
 
 def with_table(text: str, entries: Sequence[Entry]) -> str:
-    """Returns the page `text` with the table between the marks of ``benchmark``."""
+    """Returns the page `text` with the tables between the marks of ``benchmark``."""
     return with_part(text, "benchmark", table(entries))
 
 
 def main(folders: Sequence[str]) -> None:
-    """Adds the runs below the folders to the record, and writes the table."""
+    """Adds the runs below the folders to the record, and writes the tables and the figure."""
     runs = [History.read(path) for folder in folders for path in runs_below(Path(folder))]
     new = [found for run in runs if (found := entry(run)) is not None]
     entries = merged(json.loads(RECORD.read_text()) if RECORD.exists() else (), new)

@@ -42,10 +42,32 @@ def test_a_new_entry_replaces_the_old_one_of_its_seed() -> None:
     assert [(one["seed"], one["exploitability"]["average"]) for one in found] == [(1, 0.5), (2, 0.25)]
 
 
-def test_the_table_has_mean_interval_and_range() -> None:
-    lines = table([entry(run(seed, value)) for seed, value in ((1, 0.1), (2, 0.2), (3, 0.3))]).splitlines()
-    assert lines[2:] == [  # t interval with 2 degrees of freedom: 0.2 +- 4.303 * 0.1 / sqrt 3
-        "| `dark_hex3` | policy gradient | average policy | 0.2 [0, 0.448] | 0.1, 0.3 | 3 | 10.0 million | 1.0 |"
+def test_tables_have_means_intervals_and_numbers_of_seeds() -> None:
+    gradient = [run(seed, value) for seed, value in ((1, 0.1), (2, 0.2), (3, 0.3))]
+    other = [run(1, 0.25, "dark-hex3-dream"), run(2, 0.1, "dark-hex3-dream"), run(1, 0.5, "dark-hex3-escher")]
+    assert table(
+        [entry(each) for each in (*gradient, *other)]
+    ).splitlines() == [  # t interval with 2 degrees of freedom: 0.2 +- 4.303 * 0.1 / sqrt 3
+        "| average policy | `dark_hex3` |",
+        "|---|---|",
+        "| policy gradient | 0.2 [0, 0.448]; 3 |",
+        "| DREAM | **0.175** (0.1, 0.25); 2 |",
+        "| ESCHER | 0.5; 1 |",
+    ]
+
+
+def test_last_iterates_have_a_table_of_their_own() -> None:
+    both = entry(run(1, 0.25)) | {"exploitability": {"average": 0.25, "last": 0.125}}
+    assert table([both]).split("\n\n")[1].splitlines()[2] == "| policy gradient | **0.125**; 1 |"
+
+
+def test_a_game_without_runs_of_a_method_has_an_empty_cell() -> None:
+    own = entry(run(1, 0.25)) | {"game": "phantom_ttt"}
+    assert table([own, entry(run(1, 0.5)), entry(run(1, 0.25, "dark-hex3-dream"))]).splitlines()[:4] == [
+        "| average policy | `phantom_ttt` | `dark_hex3` |",
+        "|---|---|---|",
+        "| policy gradient | **0.25**; 1 | 0.5; 1 |",
+        "| DREAM |  | **0.25**; 1 |",
     ]
 
 
@@ -59,8 +81,10 @@ def test_the_figure_is_of_the_runs_that_were_evaluated_on_their_way() -> None:
     assert plot.rows == (("dark_hex3", "policy gradient (2 runs)", "0.5", "0.5", "0.25", "range of 2 runs"),)
 
 
-def test_only_the_table_of_a_page_is_written() -> None:
-    assert with_table(f"a\n{START}\nold\n{END}\nb\n", [entry(run(1, 0.5))]).startswith(f"a\n{START}\n| game |")
+def test_only_the_tables_of_a_page_are_written() -> None:
+    assert with_table(f"a\n{START}\nold\n{END}\nb\n", [entry(run(1, 0.5))]).startswith(
+        f"a\n{START}\n| average policy |"
+    )
     assert with_table(f"a\n{START}\nold\n{END}\nb\n", []).endswith(f"{END}\nb\n")
 
 
