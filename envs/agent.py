@@ -1,5 +1,6 @@
 """The `Agent` interface: chooses actions. Bots, network policies, average policies and people implement it."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -90,6 +91,19 @@ class StatesPolicy(Protocol):
 
         Returns:
             `[n, A]`; for a `ListedGame` one number for each of `legal(states).rows`, `[N]`.
+        """
+        ...
+
+
+@runtime_checkable
+class Mixes(Protocol):
+    """An agent that may play a whole game by one policy, drawn at its start."""
+
+    def parts(self, player: int) -> Sequence[tuple[float, Agent]]:
+        """Returns the probability and the policy of each of those that a player draws from.
+
+        Returns:
+            Agents that are `StatesPolicy` without a memory; none if this agent plays otherwise.
         """
         ...
 

@@ -286,6 +286,18 @@ class ExactGame(Game, Protocol):
         """
         ...
 
+    def own_reach(self, player: int, policy: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Returns the product of the probabilities of the player's decisions that lead to each infoset, `float64[I]`.
+
+        Args:
+            player: The player.
+            policy: The player's policy by infoset, `float32[I, A]`.
+
+        Raises:
+            ValueError: the array has another shape or type.
+        """
+        ...
+
     def evaluate(
         self, policies: tuple[NDArray[np.float32], NDArray[np.float32]], threads: int = 1
     ) -> tuple[float, float, float]:
@@ -314,9 +326,14 @@ def check_infosets(game: ExactGame, player: int, start: int, stop: int) -> None:
 def check_policies(game: ExactGame, policies: tuple[NDArray[np.float32], NDArray[np.float32]]) -> None:
     """Raises a ValueError if policies do not have the shape and type that `ExactGame.evaluate` takes."""
     for player, policy in enumerate(policies):
-        wanted = (game.num_infosets(player), game.spec.num_actions)
-        if policy.shape != wanted or policy.dtype != np.float32:
-            raise ValueError(
-                f"the policy of player {player} in {game.spec.name} must be float32{list(wanted)}, got "
-                f"{policy.dtype}{list(policy.shape)}"
-            )
+        check_policy(game, player, policy)
+
+
+def check_policy(game: ExactGame, player: int, policy: NDArray[np.float32]) -> None:
+    """Raises a ValueError if the policy of a player does not have the shape and type that an `ExactGame` takes."""
+    wanted = (game.num_infosets(player), game.spec.num_actions)
+    if policy.shape != wanted or policy.dtype != np.float32:
+        raise ValueError(
+            f"the policy of player {player} in {game.spec.name} must be float32{list(wanted)}, got "
+            f"{policy.dtype}{list(policy.shape)}"
+        )

@@ -239,4 +239,42 @@ def fill_infosets(states, player, half, hand, bids, hands):
             half += np.uint64(1)
 
 
-__all__ = ["Frames", "evaluate", "fill_infosets"]
+@kernel
+def own_reach(player, bids, hands, policy, reach):
+    """Writes the product of a player's probabilities on the way to each infoset.
+
+    The player's bid before is the last but one, so the infoset before is the code without its two lowest bits.
+
+    Args:
+        player: The player.
+        bids: Number of bids `B`.
+        hands: Number of hands `H`.
+        policy: `float32[I, B + 1]`.
+        reach: `float64[I]`.
+    """
+    one = np.uint64(1)
+    for half in range(len(reach) // hands):
+        code, made = np.uint64(half) << one, 0
+        rest = code
+        while rest:
+            rest &= rest - one
+            made += 1
+        if made % 2 != player:
+            code |= one
+            made += 1
+        if made < 2:
+            for hand in range(hands):
+                reach[half * hands + hand] = 1.0
+            continue
+        before = code & (code - one)
+        lowest = before & (~before + one)  # the bit of the player's own bid
+        bid = bids - 1
+        while lowest > one:
+            lowest >>= one
+            bid -= 1
+        start = np.int64((before & (before - one)) >> one) * hands
+        for hand in range(hands):
+            reach[half * hands + hand] = reach[start + hand] * policy[start + hand, bid]
+
+
+__all__ = ["Frames", "evaluate", "fill_infosets", "own_reach"]

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.capabilities import check_infosets, check_policies
+from envs.capabilities import check_infosets, check_policies, check_policy
 from envs.extensive import CHANCE, OVER, FactoredGame, check_types
 from envs.game import GameSpec, Packed, States
 from envs.liars_dice import exact, rules
@@ -178,6 +178,13 @@ class LiarsDice(FactoredGame):
             before = np.where(made[rows] & (places < actions[:, None]), places, -1).max(axis=1)
             earlier["last"] = np.where(before < 0, rules.NO_BID, before)
             yield rows, earlier, actions.astype(np.int64)
+
+    def own_reach(self, player: int, policy: NDArray[np.float32]) -> NDArray[np.float64]:
+        """See `envs.capabilities.ExactGame`."""
+        check_policy(self, player, policy)
+        reach = np.empty(len(policy))
+        exact.own_reach(player, self.bids, len(self.hands.dice), np.ascontiguousarray(policy), reach)
+        return reach
 
     def evaluate(
         self, policies: tuple[NDArray[np.float32], NDArray[np.float32]], threads: int = 1

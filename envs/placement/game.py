@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.capabilities import check_infosets, check_policies
+from envs.capabilities import check_infosets, check_policies, check_policy
 from envs.extensive import OVER, FactoredGame, check_types
 from envs.game import GameSpec, Packed, States
 from envs.placement import rules
 from envs.placement.exact import evaluate, outcomes
-from envs.placement.ranking import MOST_RANKED, Ranking, in_slots, listed, rank
+from envs.placement.ranking import MOST_RANKED, Ranking, in_slots, listed, own_reach, rank
 
 PLACED, FAILED = 1, 2
 """Outcomes of a try in `PlacementGame.private`."""
@@ -171,6 +171,13 @@ class PlacementGame(FactoredGame):
             own[rows] |= np.where(failed, 0, 1 << actions).astype(np.int32)
             known[rows] |= np.where(failed, 1 << actions, 0).astype(np.int32)
             tries[rows, number] = tried
+
+    def own_reach(self, player: int, policy: NDArray[np.float32]) -> NDArray[np.float64]:
+        """See `envs.capabilities.ExactGame`."""
+        check_policy(self, player, policy)
+        ranking, reach = self._rankings[player], np.empty(len(policy))
+        own_reach(ranking.infosets, ranking.infoset_of, np.ascontiguousarray(policy), reach)
+        return reach
 
     def _seen_by(
         self, player: int, own: NDArray[np.int32], known: NDArray[np.int32], tries: NDArray[np.uint8]

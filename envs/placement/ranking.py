@@ -118,6 +118,34 @@ def _list(infosets, infoset_of, start, views, tries):
 
 
 @kernel
+def own_reach(infosets, infoset_of, policy, reach):
+    """Writes the product of a player's probabilities on the way to each infoset, depth first.
+
+    Args:
+        infosets, infoset_of: See `Ranking`.
+        policy: `float32[I, cells]`.
+        reach: `float64[I]`.
+    """
+    cells = infoset_of.shape[1]
+    view, number, turn = np.zeros(cells + 2, np.int64), np.zeros(cells + 2, np.int64), np.zeros(cells + 2, np.int64)
+    depth = 0  # number 0, the root, has the view 0
+    reach[0] = 1.0
+    while depth >= 0:
+        cell, failed = turn[depth] >> 1, turn[depth] & 1
+        if cell == cells:
+            depth -= 1
+            continue
+        turn[depth] += 1
+        offset = infoset_of[view[depth], cell, failed]
+        if offset < 0:
+            continue
+        parent, under = number[depth], view[depth] + (1 + failed) * 3**cell
+        depth += 1
+        view[depth], number[depth], turn[depth] = under, parent + offset, 0
+        reach[parent + offset] = reach[parent] * policy[parent, cell]
+
+
+@kernel
 def in_slots(seen, ranked, policy, out):
     """Writes the probabilities of legal actions one infoset after the other; each infoset's are divided by their sum.
 

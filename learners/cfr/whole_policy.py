@@ -1,18 +1,22 @@
 """Exact evaluation of agents on games that are too large for a tree but can be walked over, see `ExactGame`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import Recalls, Seated, StatesPolicy
+from envs.agent import Agent, Mixes, Recalls, Seated, StatesPolicy
 from envs.capabilities import TOLERANCE, ExactGame
 from learners.cfr.exact_evaluation import Evaluation
 
 BLOCK = 1 << 16
 """Number of infosets at which an agent is asked in one call."""
+
+LEAST_REACH = 1e-30
+"""Reach probability below which an infoset counts as out of reach, so that sums stay within `float32`."""
 
 Report = Callable[[float], None]
 
@@ -46,7 +50,8 @@ def whole_policy(
 ) -> NDArray[np.float32]:
     """Returns an agent's policy at every infoset of a player, `float32[I, A]`.
 
-    An agent whose policy depends on its earlier moves recalls them first.
+    Of an agent that draws one of several policies for a whole game, this is their average by own reach probability
+    (Kuhn 1953). Another agent whose policy depends on its earlier moves recalls them first.
 
     Args:
         game, agent: See `evaluate_agent`.
@@ -57,18 +62,52 @@ def whole_policy(
         NoPolicy, ValueError: see `evaluate_agent`.
     """
     seated: Any = copy(agent.at_seat(player) if isinstance(agent, Seated) else agent)
-    recalls, speaks = isinstance(seated, Recalls), isinstance(seated, StatesPolicy)
-    if not speaks:
+    if not isinstance(seated, StatesPolicy):
         raise NoPolicy("it cannot say with which probability it plays each action")
+    if isinstance(seated, Mixes) and (parts := seated.parts(player)):
+        return _average_by_reach(game, parts, player, report)
+    return _asked(game, seated, player, isinstance(seated, Recalls), report)
+
+
+def _average_by_reach(
+    game: ExactGame, parts: Sequence[tuple[float, Agent]], player: int, report: Report
+) -> NDArray[np.float32]:
+    """The average of policies, of which one is drawn for a whole game, by own reach probability.
+
+    At an infoset that none of them reaches, which has no effect on values, it is the last one's.
+    """
+    infosets = game.num_infosets(player)
+    summed, reached = np.zeros((infosets, game.spec.num_actions), np.float32), np.zeros(infosets)
+    for number, (share, part) in enumerate(parts):
+        done = partial(_report_part, report, number * infosets, len(parts))
+        policy = _asked(game, copy(part), player, False, done)
+        weight = share * game.own_reach(player, policy)
+        reached += weight
+        for start in range(0, infosets, BLOCK):
+            at = slice(start, start + BLOCK)
+            summed[at] += weight[at, None] * policy[at]
+    for start in range(0, infosets, BLOCK):
+        at = slice(start, start + BLOCK)
+        known = reached[at, None] > LEAST_REACH
+        summed[at] = np.where(known, summed[at] / np.where(known, reached[at, None], 1), policy[at])
+    return summed
+
+
+def _report_part(report: Report, before: int, parts: int, done: float) -> None:
+    report((before + done) / parts)
+
+
+def _asked(game: ExactGame, agent: Any, player: int, recalls: bool, report: Report) -> NDArray[np.float32]:
+    """The policy of an agent that is asked at every infoset."""
     rng = np.random.default_rng(0)  # probabilities do not depend on it; `recall` may draw what `act` would play by
     out = np.empty((game.num_infosets(player), game.spec.num_actions), np.float32)
     for start in range(0, len(out), BLOCK):
         states = game.infosets(player, start, min(start + BLOCK, len(out)))
-        seated.begin(game, len(states), rng)
+        agent.begin(game, len(states), rng)
         if recalls:
             for rows, earlier, actions in game.decisions_before(states, player):
-                seated.recall(earlier, rows, actions, rng)
-        found = seated.probabilities(states, np.arange(len(states)))
+                agent.recall(earlier, rows, actions, rng)
+        found = agent.probabilities(states, np.arange(len(states)))
         total = np.where(game.legal(states), found, 0).sum(axis=1)
         if not (sound := np.abs(total - 1) <= TOLERANCE).all():
             raise ValueError(f"its probabilities of the legal actions sum to {total[~sound][0]:g} instead of 1")

@@ -48,6 +48,14 @@ class _PlayerNets:
         self.log_reach = np.zeros((0, len(strategies)))  # [batch, T] own reach probability of each network
         self.drawn = np.zeros(0, np.int64)  # [batch] network drawn for a game
 
+    def only(self, number: int) -> "_PlayerNets":
+        """Returns one of the networks."""
+        one, nets = np.array([number]), copy(self)
+        nets.inference = self.inference.subset(one)
+        nets.log_weight, nets.probability = np.zeros(1), np.ones(1)
+        nets.log_reach, nets.drawn = np.zeros((0, 1)), np.zeros(0, np.int64)
+        return nets
+
     def begin(self, batch: int, rng: np.random.Generator) -> None:
         self.log_reach = np.zeros((batch, len(self.log_weight)))
         self.drawn = rng.choice(len(self.probability), size=batch, p=self.probability)
@@ -121,6 +129,16 @@ class DreamAgent:
         """The arrays of each network of a player, and its share of the average at the start of a game."""
         nets = self._players[player]
         return list(zip(nets.inference.unstacked(), nets.probability.tolist(), strict=True))
+
+    def parts(self, player: int) -> list[tuple[float, "DreamAgent"]]:
+        """See `envs.agent.Mixes`. An exact average with a threshold is not a mixture."""
+        if self.average != "sampled" and (self.average != "exact" or self.threshold):
+            return []
+        own, others = self._players[player], dict(enumerate(self._players))
+        return [
+            (share, copy_with(self, average="last", _players=list((others | {player: own.only(number)}).values())))
+            for number, share in enumerate(own.probability.tolist())
+        ]
 
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         self._game = game

@@ -39,6 +39,10 @@ class PolicyMixture:
         self._drawn: NDArray[np.int64]
         self._log_reach: NDArray[np.float64]  # [batch, players, N] own reach probability of recalled moves
 
+    def parts(self, player: int) -> list[tuple[float, PolicyAgent]]:
+        """See `envs.agent.Mixes`."""
+        return list(zip(self.probability.tolist(), self.agents, strict=True))
+
     def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
         """See `Agent.begin`."""
         self._game = game

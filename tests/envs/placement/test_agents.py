@@ -77,7 +77,7 @@ class Bold(Silent):
         return 2 * legal / legal.sum(1, keepdims=True)
 
 
-def dream(game: PlacementGame, average: Any) -> DreamAgent:
+def dream(game: PlacementGame, average: Any, threshold: float = 0.0) -> DreamAgent:
     """An agent of three random nets for each player."""
     torch = pytest.importorskip("torch")
     from learners.networks.modules import ValueNet
@@ -91,14 +91,19 @@ def dream(game: PlacementGame, average: Any) -> DreamAgent:
                 parameter.normal_(0, 1.5)
         return module.inference_weights()
 
-    return DreamAgent(game, NET, {player: [(t, net()) for t in (1, 2, 3)] for player in (0, 1)}, average)
+    return DreamAgent(
+        game, NET, {player: [(t, net()) for t in (1, 2, 3)] for player in (0, 1)}, average, threshold=threshold
+    )
 
 
+@pytest.mark.parametrize("threshold", [0, 0.6])
 @pytest.mark.parametrize("average", ["exact", "sampled", "paper", "last"])
 @pytest.mark.parametrize("abrupt", [False, True])
-def test_averages_of_nets_are_worth_what_the_tree_says(abrupt: bool, average: Any) -> None:
+def test_averages_of_nets_are_worth_what_the_tree_says(abrupt: bool, average: Any, threshold: float) -> None:
+    """With a threshold, an exact average is not a mixture of policies any more, so that it has to recall."""
     game = DarkHex(abrupt, rows=2, columns=2)
-    agent, tree = dream(game, average), tree_of(game)
+    agent, tree = dream(game, average, threshold), tree_of(game)
+    assert bool(agent.parts(0)) == (average == "sampled" or (average == "exact" and not threshold))
     expected = evaluate_policy(sequence_form(tree), agent.tree_policy(tree))
     found = evaluate_agent(game, agent, threads=1)
     assert found.value == pytest.approx(expected.value, abs=1e-5)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dancfr.games.registry import make_game
+from envs.game import Game
 from envs.players import choose_uniform
 from envs.tree import Tree, compile_tree
 from learners.cfr.sequence_form import sequence_form
@@ -17,9 +18,9 @@ NETWORK = NetworkSettings(width=16, depth=1, norm="none", outputs="action")
 GAMES = 40_000
 
 
-def members(count: int, name: str = "kuhn") -> list[PolicyAgent]:
+def members(count: int, of: str | Game = "kuhn") -> list[PolicyAgent]:
     """Agents that play differently."""
-    game, found = make_game(name), []
+    game, found = make_game(of) if isinstance(of, str) else of, []
     for seed in range(count):
         weights = PolicyLearner(game, NETWORK, PolicyTrainingSettings(), seed=seed).weights()
         loud = np.random.default_rng(seed).normal(0, 3, weights["out.w"].shape).astype(np.float32)
