@@ -44,6 +44,10 @@ NO_ARGUMENTS = {
 """Arguments of `dancfr.train` that `train_seeds` does not have, each with the cure."""
 
 
+LIMITS = {"nash_conv": (0.0, np.inf), "exploitability": (0.0, np.inf), "win_rate": (0.0, 1.0)}
+"""Least and largest value that can be, which Student's t interval does not know."""
+
+
 @dataclass(frozen=True, repr=False)
 class SeedRuns:
     """Runs of one setting, which differ in seed and length only.
@@ -71,7 +75,8 @@ class SeedRuns:
 
         Returns:
             A band for each player, policy and opponent: positions, mean and the bounds of Student's t interval over
-            the runs, `float64[N]` each. Of two runs the bounds are their range, and of one its own values.
+            the runs, within `LIMITS`, `float64[N]` each. Of two runs the bounds are their range, and of one its own
+            values.
 
         Raises:
             UsageError: a run has no number under this key, or has not counted what it is to be told over, or the runs
@@ -99,11 +104,13 @@ class SeedRuns:
         found = {}
         for label, own in shared.items():
             try:
-                found[label] = join([_curve(points, key, X_KEYS[x]) for points in own])
+                band = join([_curve(points, key, X_KEYS[x]) for points in own])
             except ValueError:
                 cure = "tell it over iterations, or train further" if x != "iterations" else "tell it over seconds"
                 where = f"{key}{label and ' '}{label}"
                 raise UsageError(f"{where}: the runs have no {x} in common: {cure}") from None
+            limits = LIMITS.get(key.rsplit("/", 1)[-1], (-np.inf, np.inf))
+            found[label] = replace(band, low=np.clip(band.low, *limits), high=np.clip(band.high, *limits))
         return key, found
 
     @checked
@@ -141,8 +148,7 @@ class SeedRuns:
             words = (name, label or key) if alone else (name, label, key)
             (line,) = ax.plot(band.x, band.mean, label=" ".join(filter(None, words)))
             if band.runs > 1:
-                shown = np.clip([band.low, band.high], 0.0, 1.0) if key == "win_rate" else (band.low, band.high)
-                ax.fill_between(band.x, *shown, color=line.get_color(), alpha=BAND)
+                ax.fill_between(band.x, band.low, band.high, color=line.get_color(), alpha=BAND)
         ax.legend()
         return ax
 
@@ -162,7 +168,7 @@ class SeedRuns:
             ends = [each[key, policy, opponent] for each in last]
             values = [end[1] for end in ends]
             found = summarise(values)
-            low, high = max(found.low, 0.0), min(found.high, 1.0) if key == "win_rate" else found.high
+            low, high = (float(np.clip(bound, *LIMITS[key])) for bound in (found.low, found.high))
             rows.append(
                 {
                     "key": key,

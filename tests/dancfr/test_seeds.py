@@ -68,7 +68,15 @@ def test_a_band_is_the_t_interval_of_the_runs(runs: SeedRuns, key: str) -> None:
         half = t.ppf(0.975, 2) * values.std(axis=0, ddof=1) / 3**0.5
         np.testing.assert_allclose(band.x, [2, 4])
         np.testing.assert_allclose(band.mean, values.mean(axis=0))
-        np.testing.assert_allclose(band.high - band.mean, half)
+        least, most = {"nash_conv": (0, np.inf), "win_rate": (0, 1)}[key]
+        np.testing.assert_allclose(band.low, np.maximum(band.mean - half, least))
+        np.testing.assert_allclose(band.high, np.minimum(band.mean + half, most))
+
+
+def test_bounds_are_values_that_can_be(runs: SeedRuns) -> None:
+    """The t intervals of three short runs would leave the range of win rates."""
+    rates = runs.bands("win_rate").values()
+    assert max(band.high.max() for band in rates) == 1 or min(band.low.min() for band in rates) == 0
 
 
 def test_between_decisions_curves_are_interpolated(runs: SeedRuns) -> None:
