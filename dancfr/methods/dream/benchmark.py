@@ -63,7 +63,14 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "PDCFR+ with nets and baselines (VR-DeepPDCFR+)",
         {"bootstrap": "pdcfr+", "discount_power": 2.3, "average_power": 2.0},
     ),
-    "escher": ("ESCHER, half of the games for its history values,", {"sampling": ESCHER}),
+    "escher": (
+        "ESCHER, half of the games for its history values,",
+        {
+            "sampling": ESCHER,
+            "circular": 50_000,  # the transitions of one iteration
+            "baseline_training": _FIT.model_copy(update={"learning_rate": 5e-3}),
+        },
+    ),
 }
 """Description and settings of each method, by the end of the names of its presets."""
 
