@@ -360,3 +360,24 @@ def test_imperfect_recall_of_own_actions(keys: list[int], told: str | None) -> N
     else:
         with pytest.raises(ImperfectRecall, match=f"^{told}$"):
             make()
+
+
+@pytest.mark.parametrize(
+    ("chances", "told"),
+    [
+        ((1.5, -0.5), "alone: chance has the probability -0.5"),
+        ((0.5, 0.4), r"alone: the probabilities of chance must sum to 1, got 0\.9 at node 0"),
+        ((0.5, float("nan")), "alone: the probabilities of chance must sum to 1, got nan at node 0"),
+    ],
+)
+def test_chances_of_trees_that_come_with_their_nodes(chances: tuple[float, float], told: str) -> None:
+    nodes = {
+        "mover": np.array([CHANCE, OVER, OVER]),
+        "parent": np.array([-1, 0, 0]),
+        "action": np.array([-1, 0, 1]),
+        "probability": np.array([1.0, *chances]),
+        "utility": np.array([0, 1.0, -1.0]),
+    }
+    keys, observed = np.full(3, -1), np.zeros((3, 1), np.uint8)
+    with pytest.raises(ValueError, match=f"^{told}$"):
+        assemble("alone", 2, [1, 2], nodes, keys, observed, started=time.perf_counter())
