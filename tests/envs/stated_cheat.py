@@ -1,6 +1,7 @@
 """A second implementation of Cheat, one game in plain Python with a list for each heap of cards, to test the compiled
 rules. Ranks are counted from Ace here, and turned only where an action or a state of the compiled rules is read."""
 
+from collections import Counter
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -26,6 +27,7 @@ class StatedCheat:
         pile: Who put which rank, the oldest first; without cards that are picked and not yet laid.
         last: Ranks of the discard that is picked or answered.
         known: All that each player has observed, in order.
+        seen: For each viewer and holder, ranks that the holder surely has in hand or has put into the pile.
     """
 
     def __init__(self, game: Cheat, hands: list[list[int]], first: int) -> None:
@@ -42,6 +44,7 @@ class StatedCheat:
         self.winner: int | None = None
         self.loser: int | None = None
         self.ending = "running"
+        self.seen = [[Counter[int]() for _ in range(game.players)] for _ in range(game.players)]
         self.known: list[list[Any]] = [[("deal", first, tuple(hand))] for hand in self.hands]
 
     def distance(self, rank: int) -> int:
@@ -128,6 +131,7 @@ class StatedCheat:
     def _show(self, challenger: int) -> None:
         honest = all(rank == self.rank for rank in self.last)
         loser = challenger if honest else self.discarder
+        self._learn(loser)
         self._tell(("challenge", tuple(sorted(self.last))))
         self.known[loser].append(("pile", tuple(sorted(rank for _, rank in self.pile))))
         self.hands[loser] = sorted(self.hands[loser] + [rank for _, rank in self.pile])
@@ -142,6 +146,25 @@ class StatedCheat:
             self._end("hand empty")
         else:
             self._next_turn(True)
+
+    def _learn(self, loser: int) -> None:
+        """All see the last discard, each knows their own cards in the pile, and one takes it.
+
+        Of two players the one who takes it knows the cards of the other; of more, not whose they are.
+        """
+        put, last = [Counter(self.put_by(p)) for p in range(self.game.players)], Counter(self.last)
+        for viewer, row in enumerate(self.seen):
+            for holder in {*range(self.game.players)} - {viewer}:
+                shown = last if holder == self.discarder else Counter[int]()
+                if holder == loser:
+                    taken = last if self.discarder not in (viewer, holder) else Counter[int]()
+                    row[holder] = (row[holder] | shown) + taken + put[viewer]
+                elif self.game.players == 2:
+                    row[holder] -= put[holder]
+                else:
+                    row[holder] -= shown
+                    hidden = put[holder].total() - shown.total()
+                    row[holder] = Counter({rank: n - hidden for rank, n in row[holder].items() if n > hidden})
 
     def _next_turn(self, challenged: bool) -> None:
         self.turns.append((len(self.last), challenged))

@@ -7,6 +7,7 @@ import pytest
 
 from envs.cheat import Cheat, render
 from envs.cheat.cards import pack, unpack
+from envs.cheat.turns import log_width, logged, make_rules
 from envs.game import States
 
 MINI: dict[str, Any] = {"ranks": 3, "copies": 2, "dealt": 2, "max_discard": 2}
@@ -36,6 +37,33 @@ def test_flat_observation_of_a_known_position() -> None:
     assert flat[11:13] == [0, 1]
     assert flat[21:27] == [0, 0, 0, 0, 1, 0], "player 1 has the card, whose rank returns in 2 turns"
     assert flat[33:36] == [1, 0, 1], "one card was claimed, and challenged"
+
+
+def test_flat_observation_while_cards_are_picked() -> None:
+    game = Cheat(**MINI, health=2)
+    states = placed(game, [[2, 0, 0], [0, 1, 1]])
+    assert game.encode(game.observe(states, np.array([0], np.int8)))[0, 15:21].tolist() == [1, 1, 0, 0, 0, 0]
+    states = placed(game, [[0, 1, 1], [2, 0, 0]])
+    game.step(states, np.array([3 + 1]))
+    own, other = game.encode(game.observe(np.repeat(states, 2), np.array([0, 1], np.int8))).tolist()
+    assert own[:2] == other[:2] == [1, 0], "discarding"
+    assert own[7:9] == [pytest.approx(1 / 6), pytest.approx(2 / 6)], "cards in hand, without the picked one"
+    assert other[7:9] == [pytest.approx(2 / 6)] * 2, "a picked card is still in the hand that others see"
+    assert own[15:21] == [0, 0, 0, 0, 1, 0]
+    assert (own[30:33], other[30:33]) == ([0, 0.5, 0], [0, 0, 0]), "picked, of two cards of that rank"
+    assert (own[45:], other[45:]) == ([0, 1, 0], [1, 0, 0]), "only the player knows the lowest rank to pick"
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 14])
+def test_the_log_keeps_as_many_of_the_last_turns_as_fit(most: int) -> None:
+    """Also where every turn is written as 0, one card that is not challenged."""
+    width, rule_set = int(log_width(most)), make_rules(13, most)
+    for claimed, challenged in ((1, False), (1, True), (most, False), (most, True)):
+        entry, log = 2 * (claimed - 1) + challenged, np.uint64(1)
+        for turn in range(1, 80):
+            log = np.uint64(logged(log, claimed, challenged, rule_set))
+            kept = min(turn, 62 // width)
+            assert int(log) == (1 << kept * width) + sum(entry << k * width for k in range(kept))
 
 
 def test_health_beyond_a_byte_is_shown_as_full() -> None:

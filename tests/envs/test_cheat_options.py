@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
@@ -64,3 +65,17 @@ def test_the_spec_says_what_there_is() -> None:
     assert Mini(discards="sets").describe_action(PASS) == "pass"
     assert [Mini(discards="sets").describe_action(a) for a in (1, 2, 6)] == ["challenge", "discard +0", "discard +0 +1"]
     assert [Mini().describe_action(a) for a in (2, 3, 5)] == ["lay", "add +0", "add +2"]
+
+
+def test_discards_share_outputs_by_size_and_by_the_number_of_cards_of_each_rank() -> None:
+    game = Cheat(ranks=4, copies=3, max_discard=3, discards="sets")
+    states = game.reset(2, np.random.default_rng(0))
+    slots = game.output_slots(game.observe(states, game.to_move(states)), "cards")
+    assert slots.shape == (2, game.spec.num_actions, 4)
+    assert np.array_equal(slots[0], slots[1])
+    assert game.spec.slots["cards"] == 2 + 3 + 4 * 3 == slots.max() + 1
+    assert slots[0, :2].tolist() == [[0, -1, -1, -1], [1, -1, -1, -1]]  # a pass and a challenge
+    sizes, ranks = [2, 3, 4], [[5 + 3 * rank + count for count in range(3)] for rank in range(4)]
+    for discard, row in zip(discards_of(game), slots[0, 2:].tolist(), strict=True):
+        held = [ranks[rank][discard.count(rank) - 1] for rank in sorted(set(discard))]
+        assert row == [sizes[len(discard) - 1], *held, *[-1] * (3 - len(held))]

@@ -115,7 +115,7 @@ def compare(game: Cheat, states: States, tables: list[StatedCheat], knowledge: K
 
 
 def compare_cards(game: Cheat, state: np.void, table: StatedCheat) -> None:
-    """Checks hands and pile, and that known cards of others are among theirs, and none while none can be known."""
+    """Checks hands and pile, and that known cards of others are the stated ones and among theirs."""
     assert absolute(1, int(state["rank"]), game.ranks)[table.rank] == 1
     picked = table.last if not table.answering else []
     for p in range(game.players):
@@ -126,7 +126,7 @@ def compare_cards(game: Cheat, state: np.void, table: StatedCheat) -> None:
         for viewer in range(game.players):
             known = unpack(state["seen"][viewer, p], game.ranks)
             assert (known <= has).all(), "a player is said to have what he has not"
-            assert viewer != p or not known.any()
+            assert known.tolist() == table.counts([*table.seen[viewer][p].elements()])
     assert unpack(state["discard"], game.ranks).tolist() == table.counts(table.last)
     assert state["claimed"] == (len(table.last) if table.answering else 0)
 

@@ -100,6 +100,22 @@ def test_chance_deals_what_the_rules_deal() -> None:
     assert (np.abs(drawn / batch - tree.probability[first]) < 5 * error).all()
 
 
+def test_deals_and_moves_of_one_batch_are_those_of_each_alone() -> None:
+    game = mini(1)
+    states = game.initial(4)
+    part = states[1:3]
+    game.apply(part, np.array([5, 30]))
+    states[1:3] = part
+    choices = np.array([7, *game.legal(states[1:3]).argmax(axis=1), 41])
+    alone = [states[b : b + 1].copy() for b in range(4)]
+    for state, choice in zip(alone, choices, strict=True):
+        game.apply(state, np.array([choice]))
+    game.apply(states, choices)
+    assert np.array_equal(states, np.concatenate(alone))
+    assert states["ply"].tolist() == [0, 1, 1, 0]
+    assert states["discarder"].tolist() == [0, 0, 1, 1], "the second half of the deals is begun by player 1"
+
+
 def test_a_game_with_too_many_deals_has_no_tree() -> None:
     with pytest.raises(ValueError, match=r"^cheat has too many deals[^\n]+$"):
         compile_tree(Cheat())

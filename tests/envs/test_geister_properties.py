@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.game import States
+from envs.game import IllegalAction, States
 from envs.geister import Geister, history, rules
 from envs.geister.observation import OFF, PACKED, PACKED_SIZE
 from envs.geister.players import BOTS
-from tests.envs.geister_positions import random_positions
+from tests.envs.geister_positions import position, random_positions
 
 BATCH = 24
 
@@ -107,6 +108,47 @@ def test_a_game_runs_exactly_while_there_are_legal_actions(case: Case) -> None:
     drawn = game.endings(states) == rules.BY_PLY_LIMIT
     assert np.array_equal((game.returns(states) == 0).all(1), drawn | ~finished)
     assert (states["ply"] <= game.ply_limit).all()
+
+
+def accepts(game: Geister, state: States, action: int) -> bool:
+    """Whether the game lets the player to move play an action."""
+    try:
+        game.step(state.copy(), np.array([action]))
+    except IllegalAction:
+        return False
+    return True
+
+
+def at_an_exit(game: Geister, rng: np.random.Generator) -> States:
+    """One game in which a ghost of the player to move, of either colour, stands on an exit, and three others about."""
+    last = game.size**2 - 1
+    exit_ = int(rng.choice([0, game.size - 1]))
+    own, *enemies = rng.permutation(np.delete(np.arange(last + 1), exit_))[:3].tolist()
+    blue, red = (exit_, own) if rng.random() < 0.7 else (own, exit_)
+    return position(game, {"A": blue, "Br": red}, {"Ar": last - enemies[0], "B": last - enemies[1]})
+
+
+@pytest.mark.parametrize("size", [6, 4])
+def test_a_step_is_refused_exactly_if_it_is_not_legal(size: int) -> None:
+    """Also of ghosts off the board, and of all others while an escape is forced."""
+    rng, alone = np.random.default_rng(0), 0
+    free, forced = Geister(size, forced_escape=False), Geister(size, forced_escape=True)
+    reached = [random_positions(free, 30, plies, seed=plies) for plies in (3, 20, 50)]
+    states = np.concatenate([*reached, *(at_an_exit(free, rng) for _ in range(40))])
+    states = states[~free.finished(states)]
+    for game in (free, forced):
+        for b, row in enumerate(game.legal(states)):
+            found = [accepts(game, states[b : b + 1], action) for action in range(-1, len(row) + 1)]
+            assert found == [False, *row, False]
+            alone += row.sum() == 1
+    assert alone > 20
+
+
+@pytest.mark.parametrize("size", [6, 4])
+def test_only_layouts_that_exist_can_be_chosen(size: int) -> None:
+    game = Geister(size, random_setup=False)
+    states, count = game.reset(1, np.random.default_rng(0)), len(rules.layouts(size))
+    assert [accepts(game, states, action) for action in (-1, 0, count - 1, count)] == [False, True, True, False]
 
 
 def recolour(states: States, observers: np.ndarray, rng: np.random.Generator) -> States:

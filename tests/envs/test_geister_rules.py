@@ -177,6 +177,16 @@ def test_planes_are_those_of_the_paper() -> None:
     assert constant == [[np.float32(2 / 3)], [np.float32(2 / 3)], [0.5]]
 
 
+@pytest.mark.parametrize(("clip", "plies", "shown"), [(True, 250, 1.0), (False, 250, 2.5), (True, 30, 0.3)])
+def test_both_encodings_tell_the_ghosts_taken_and_the_ply(clip: bool, plies: int, shown: float) -> None:
+    game = Geister(ply_limit=300, observation_limit=100, clip_ply=clip)
+    states = position(game, {"A": 20, "Br": 35}, {"Ar": 32, "B": 33, "C": 34}, plies)  # 2 blue ghosts, 3 red ones
+    packed = game.observe(states, np.array([0], np.int8))
+    numbers = np.array([2 / 3, 1, shown], np.float32)
+    assert np.array_equal(game.encode(packed, "flat")[0, 108:], [*numbers, 0])
+    assert np.array_equal(game.encode(packed, "planes")[0, 3:, 5, 5], numbers)
+
+
 @pytest.mark.parametrize(
     ("option", "value"), [("size", 5), ("ply_limit", 0), ("ply_limit", 40_000), ("observation_limit", 0)]
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from envs.game import Game, States
 from envs.geister import Geister, rules
@@ -53,6 +54,17 @@ def random_games(game: Game, batch: int, seed: int) -> States:
 
 def percentages(counts: NDArray[np.integer]) -> NDArray[np.float64]:
     return 100 * counts / counts.sum()
+
+
+@pytest.mark.parametrize("size", [6, 4])
+def test_every_pair_of_layouts_is_drawn_as_often(size: int) -> None:
+    reds = Geister(size).reset(98_000, np.random.default_rng(19))["red"]
+    layouts = rules.layouts(size).tolist()
+    place = np.zeros(256, np.int64)
+    place[layouts] = np.arange(len(layouts))
+    assert np.isin(reds, layouts).all()
+    pairs = place[reds[:, 0]] * len(layouts) + place[reds[:, 1]]
+    assert stats.chisquare(np.bincount(pairs, minlength=len(layouts) ** 2)).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(("game", "expected", "plies"), RANDOM_PLAY)

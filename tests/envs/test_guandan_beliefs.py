@@ -225,6 +225,15 @@ def test_passes_on_the_partner_are_noted_apart() -> None:
     assert [shown[seat, PASSED + 1] for seat in (1, 2, 3)] == [0, 4, 0]
 
 
+@pytest.mark.parametrize("led", ["49", "94"])
+def test_the_lowest_move_passed_on_is_noted(led: str) -> None:
+    hands = ["S4 S9 D6", "S3 C3", "D3 S5", "H3 C5"]
+    first, second = (["Single", rank, ["S" + rank]] for rank in led)
+    shown = play(table(hands, mover=0), first, None, None, None, second, None)
+    assert (shown[1, PASSED], shown[1, PASSES]) == (2 + 1, 2)
+    assert shown[0, LEADS] == 2
+
+
 def test_a_new_round_begins_with_nothing_shown() -> None:
     game = GuanDan(length="match", situation="first")
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ from envs.guandan.inputs.layout import MOST_PLAYS
 from envs.guandan.inputs.splits import new_desk
 from envs.guandan.inputs.tribute import USUAL_PRICES
 from envs.guandan.rules.cards import action_dtype, count_of
+from envs.guandan.rules.comparison import bomb_class, value_of
 from envs.guandan.rules.state import PLAY, SEATS
 from tests.envs.guandan_tables import chosen, table
 from tests.envs.test_guandan_players import ROUND, seeds, share_won, some_states, team_rounds, with_others_shuffled
@@ -37,6 +38,16 @@ def test_it_lets_its_partner_go_out() -> None:
     """The partner's ace has been passed by everyone before; its last card follows."""
     hand = "S5 D6 S7 H7 CJ SK H2"
     assert does([hand, MANY, "S4", OTHERS], beat=("Single", "A", ["HA"]), holder=2) == PASS
+
+
+@pytest.mark.parametrize("seat", range(SEATS))
+def test_it_plays_for_its_own_team_at_every_seat(seat: int) -> None:
+    """It leaves the trick to a partner with one card, and leads no single to an opponent with one."""
+    partner, opponent = ["S5 D6 S7 H7 CJ SK H2", MANY, "S4", OTHERS], ["S4 S9 D9 SQ DQ", "HA", MANY, OTHERS]
+    for hands, beat, expected in ((partner, ("Single", "A", ["HA"]), "PASS"), (opponent, None, "Pair")):
+        turned = [hands[(other - seat) % SEATS] for other in range(SEATS)]
+        states = table(turned, "2", mover=seat, beat=beat, holder=(seat + 2) % SEATS)
+        assert chosen(CounterBot(), states)[0][0] == expected
 
 
 @pytest.mark.parametrize("bot", [CounterBot, ReaderBot])
@@ -131,13 +142,17 @@ def test_groups_are_the_whole_hand() -> None:
             assert groups[:count, SIZE].sum() == states["left"][0, seat]
 
 
-def outcome(hands: list[str], mover: int = 0) -> tuple[int, list[int]]:
-    """Points of team 0 and the order of going out if `mover` leads."""
-    states = table(hands, "2")
+def outcome(
+    hands: list[str], mover: int = 0, beat: tuple | None = None, holder: int = 3, passes: int = 0
+) -> tuple[int, list[int]]:
+    """Points of team 0 and the order of going out if `mover` leads, or follows a move."""
+    states = table(hands, "2", beat=beat, holder=holder)
     groups, counts = zip(*(groups_of(states, seat) for seat in range(4)), strict=True)
-    order, beat = np.full(4, -1), np.zeros(4, np.int64)
-    left = states["left"][0].astype(np.int64)
-    points = play_out(np.stack(groups), np.array(counts), left, mover, mover, 0, beat, order, 0)
+    kind, rank, size = (np.int64(states[f"beat_{name}"][0]) for name in ("kind", "rank", "size"))
+    to_beat = np.array([kind, value_of(kind, rank, 0), size, bomb_class(kind, size)], np.int64)
+    left, order = states["left"][0].astype(np.int64), np.full(4, -1)
+    holder = mover if beat is None else holder
+    points = play_out(np.stack(groups), np.array(counts), left, mover, holder, passes, to_beat, order, 0)
     return points, order.tolist()
 
 
@@ -162,3 +177,31 @@ def test_a_bomb_beats_other_kinds() -> None:
     groups, count = groups_of(table(["S7 H7 C7 D7", "S3", "S4", "S5"], "2"), 0)
     assert (count, groups[0, BOMB_CLASS], groups[0, SIZE]) == (1, 0, 4)
     assert groups[0, KIND] > 0
+
+
+FIRST_OUT = {
+    "a pair before a single that is as low": (["S4 S5 D5", "H6 H7", "S3 C4", "D3 D4"], 0),
+    "no single where the next seat has one card": (["S4 S9 D9", "S5", "S3 C7", "D3 C8"], 0),
+    "its highest single where it has nothing else": (["S4 SK", "S6", "S3 C7", "D3 C8"], 0),
+    "a low single where the next seat has two cards": (["S4 S9 D9", "S5 S8", "S3 C4", "D3 D4"], 1),
+}
+
+
+@pytest.mark.parametrize("case", FIRST_OUT)
+def test_groups_that_a_leader_plays_first(case: str) -> None:
+    hands, first = FIRST_OUT[case]
+    assert outcome(hands)[1][0] == first
+
+
+def test_groups_that_are_played_upon_a_move() -> None:
+    others = ["S3 C3", "D3 H3", "C4 D4"]
+    seven = ["S7 H7 C7 D7 S9", "S3", "C4 D4", "D3 H3"]
+    bombs = [("Bomb", rank, [suit + rank for suit in "SHCD"]) for rank in "678"]
+    firsts = [outcome(seven, beat=beat, holder=1, passes=2)[1][0] for beat in bombs]
+    assert firsts == [0, 1, 1], "a bomb is beaten by a stronger one alone"
+    low, high = ("Single", "5", ["H5"]), ("Single", "T", ["HT"])
+    assert outcome(["S6 S7", *others[:1], "S9 D9", others[2]], beat=low, holder=2, passes=1)[1][0] == 2
+    partner = "S9 D9 S8 D8 SJ DJ"
+    assert outcome(["S6 SK", *others[:1], partner, others[2]], beat=low, holder=2, passes=1)[1][0] == 0
+    assert outcome(["SJ SK", *others[:1], partner, others[2]], beat=high, holder=2, passes=1)[1][0] == 2
+    assert outcome(["S6 SK", *others[:1], partner, others[2]], beat=low, holder=3)[1][0] == 0

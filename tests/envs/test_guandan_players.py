@@ -167,6 +167,7 @@ GREEDY = {
     "leads all cards of its weakest rank": (("S4 D4 C4 S5 H9", "2", None), ("Trips", "4", ["S4", "C4", "D4"])),
     "leads no bomb if it has other ranks": (("S4 D4 C4 H4 S5 H9", "2", None), ("Single", "5", ["S5"])),
     "leads a bomb if it has nothing else": (("S4 D4 C4 H4", "2", None), ("Bomb", "4", ["S4", "H4", "C4", "D4"])),
+    "leads all cards of its level": (("S4 D4 SB HR", "4", None), ("Pair", "4", ["S4", "D4"])),
     "its level is strong": (("S4 D4 S5 HR", "4", None), ("Single", "5", ["S5"])),
 }
 

@@ -64,6 +64,8 @@ HANDS = (
     ["HT", "HJ", "HQ", "HK", "HA", "H2", "S9"],
     ["S6", "H6", "C6", "D6", "S6", "H6", "H2", "H2"],
     ["S6", "H6", "C7", "D7", "H8", "H2", "H2", "S8"],
+    ["S2", "C2", "D2", "H2", "H2", "S3", "D3"],  # wild cards beside three of their own rank
+    ["S6", "S6", "H6", "H6", "C6", "C6", "D6", "D6", "H2", "H2"],
 )
 
 
@@ -211,6 +213,17 @@ def test_deals_are_uniform():
     assert np.abs(spade_seven.mean(axis=0) - 0.5).max() < 5 * np.sqrt(0.3738 / 4000)
     leads = np.bincount(states["to_move"], minlength=4)
     assert np.abs(leads - 1000).max() < 5 * np.sqrt(4000 * 3 / 16)
+
+
+def test_cards_stay_in_their_part_of_the_sorted_deck_as_often_as_elsewhere():
+    """4,000 deals: the cards that come to the seat of their place before the shuffle, within 5 standard errors."""
+    states = GuanDan(situation="first").start(np.arange(4000, dtype=np.uint64))
+    shifts = np.arange(0, 64, 2, dtype=np.uint64)
+    words = [states[name][..., None] >> shifts & np.uint64(3) for name in ("low", "high")]
+    held = np.concatenate(words, axis=2).astype(np.int64)
+    inside = [card for card in range(54) if 2 * card // 27 == (2 * card + 1) // 27]
+    stayed = sum(held[:, 2 * card // 27, card] for card in inside)
+    assert abs(stayed.mean() - len(inside) * 2 / 4) < 5 * stayed.std() / np.sqrt(4000)
 
 
 def finished_round(order, levels, owner, attempts=(0, 0), a_attempts=3):

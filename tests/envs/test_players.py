@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from envs.aec import AecGame
+from envs.game import States
 from envs.geister import Geister, raw_env
-from envs.geister.players import BOTS, HeuristicAgent, HeuristicWeights
+from envs.geister.players import BOTS, CAREFUL, RUSH, HeuristicAgent, HeuristicWeights
 from envs.players import RandomAgent, choose_uniform
-from tests.envs.geister_positions import position
+from tests.envs.geister_positions import position, random_positions
 from tests.envs.matches import play
 
 LAST_BELOW_ONE = {np.float32: np.float32(1) - np.float32(2**-24), np.float64: 1 - 2.0**-53}
@@ -94,6 +96,13 @@ def only(**weights: float | str) -> HeuristicWeights:
         (only(capture=-1), {"A": 20, "Br": 35}, TOUCHING, {"A N"}),
         (only(neighbours=1), {"A": 20, "Br": 35}, TOUCHING, {"A N", "A W", "A E"}),
         (only(neighbours=-1), {"A": 20, "Br": 35}, {"Ar": 22, "B": 20}, {"A N"}),  # between the two
+        (only(neighbours=1), {"A": 20, "B": 13}, TOUCHING, {"A N", "B E"}),  # a captured ghost is beside no other
+        (
+            only(neighbours=1),
+            {"A": 0, "Br": 20},
+            {"Ar": 34, "B": 29},
+            {"A N", "A E", "A S"},
+        ),  # nor one that left
         (
             only(neighbours=-1),
             {"Ar": 20, "B": 35},
@@ -118,6 +127,39 @@ def test_noise_makes_a_softmax() -> None:
     assert set(found) == set(weights)
     for move, weight in weights.items():
         assert found[move] == pytest.approx(weight / sum(weights.values()), abs=0.01)
+
+
+def probabilities(weights: HeuristicWeights, states: States) -> NDArray[np.float64]:
+    agent = HeuristicAgent(weights)
+    agent.begin(FREE, len(states), np.random.default_rng(0))
+    return agent.probabilities(states, np.arange(len(states)))
+
+
+def test_probabilities_are_the_softmax_and_without_noise_equal_among_the_best() -> None:
+    states = position(FREE, {"A": 12, "Br": 35}, FAR)
+    steps = np.array([2, 4, 4, 3, 3])  # of A north, east and south, and of B north and west
+    expected = np.zeros(32)
+    expected[[0, 1, 3, 4, 6]] = np.exp(-steps / 0.5) / np.exp(-steps / 0.5).sum()
+    np.testing.assert_allclose(probabilities(only(attack=1, temperature=0.5), states)[0], expected, atol=1e-12)
+    tied = position(FREE, {"A": 12, "Br": 18}, FAR)
+    legal = FREE.legal(tied)[0]
+    np.testing.assert_allclose(probabilities(only(), tied)[0], legal / legal.sum(), atol=1e-12)
+    np.testing.assert_allclose(probabilities(only(attack=1), states)[0], np.arange(32) == 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [CAREFUL, RUSH], ids=["heuristic", "rush"])
+def test_moves_are_made_as_often_as_is_said(weights: HeuristicWeights) -> None:
+    """In 6 positions of random games, 20,000 times each, within 5 standard errors."""
+    games = 20_000
+    for state in random_positions(FREE, 6, 30, seed=4):
+        states = np.repeat(state[None], games)
+        agent = HeuristicAgent(weights)
+        agent.begin(FREE, games, np.random.default_rng(0))
+        made = np.bincount(agent.act(states, np.arange(games), np.random.default_rng(5)), minlength=32) / games
+        (said,) = probabilities(weights, states[:1])
+        assert said.sum() == pytest.approx(1)
+        assert (said[~FREE.legal(states[:1])[0]] == 0).all()
+        assert (np.abs(made - said) <= 5 * np.sqrt(said * (1 - said) / games)).all()
 
 
 @pytest.mark.parametrize(

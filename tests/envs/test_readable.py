@@ -6,9 +6,10 @@ import pytest
 from dancfr.games.registry import make_game
 from envs.capabilities import Readable
 from envs.game import Game, States
-from envs.geister import Geister
+from envs.geister import Geister, rules
 from envs.geister.rules import ghost_count, layouts
 from envs.players import choose_uniform
+from tests.envs.geister_positions import position
 
 
 def played(game: Game, batch: int, plies: int, rng: np.random.Generator) -> States:
@@ -47,6 +48,18 @@ def test_geister_tells_nothing_but_the_secrets(size: int, history: bool, plies: 
         shown = (recoloured["red"][:, player, None] >> np.arange(ghost_count(size))) & 1
         np.testing.assert_array_equal(secrets[here], shown[here])
         assert np.isfinite(clues).all()
+
+
+def test_odds_after_an_escape_are_those_of_the_ghosts_that_are_left() -> None:
+    """A blue ghost has left; one red ghost is left among two, and then among three."""
+    game, players = Geister(), np.zeros(1, np.int8)
+    for own, red in (({"A": 0, "Br": 20, "C": 21}, 1 / 2), ({"A": 5, "B": 20, "C": 21, "Dr": 22}, 1 / 3)):
+        states = position(game, own, {"Ar": 20, "B": 21})
+        game.step(states, np.array([rules.NORTH]))
+        assert game.endings(states).tolist() == [rules.BY_ESCAPE]
+        here = game.secrets(states, players)[0] >= 0
+        np.testing.assert_allclose(game.odds(states, players)[0][here], [[1 - red, red]] * int(here.sum()), atol=1e-6)
+        assert here.sum() == len(own) - 1
 
 
 @pytest.mark.parametrize("name", ["kuhn", "leduc"])

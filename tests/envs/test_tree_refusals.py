@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -69,6 +69,52 @@ class Codes(Pennies):
 def test_codes_of_any_size_are_told_apart() -> None:
     tree = compile_tree(Codes())
     assert (tree.num_infosets, tree.num_public_states) == ((1, 2), 8)
+
+
+class Careless(Pennies):
+    """Names the actions of players where chance is to move, too."""
+
+    def legal(self, states: States) -> NDArray[np.bool_]:
+        return np.repeat((states["mover"] != OVER)[:, None], 2, axis=1)
+
+
+def test_actions_of_players_do_not_count_where_chance_is_to_move() -> None:
+    tree, careless = compile_tree(Pennies()), compile_tree(Careless())
+    for name in ("mover", "parent", "action", "probability", "utility", "infoset"):
+        assert np.array_equal(getattr(careless, name), getattr(tree, name)), name
+
+
+class HiddenTurn(Pennies):
+    """Heads gives player 0 both moves, tails gives player 1 the first one; neither is told how the coin fell."""
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        super().apply(states, choices)
+        states["mover"][(states["length"] == 1) & (states["chosen"][:, 0] == 1)] = 1
+        states["mover"][states["length"] == 2] = 0
+
+
+def test_a_player_who_has_moved_knows_it_from_one_who_has_not() -> None:
+    """Player 0 tells a first action, even that of number 0, from the turn of another that is not seen."""
+    tree = compile_tree(HiddenTurn())
+    assert tree.num_infosets == (4, 1)
+    assert tree.parent_slot.tolist() == [-1, 0, 1, -1, -1]
+    assert np.bincount(tree.infoset[tree.infoset >= 0]).tolist() == [1, 1, 1, 2, 1]
+
+
+class Untimed(Pennies):
+    """Infosets are told apart by packed infostates, and both players see the same empty one."""
+
+    timed: ClassVar[bool] = False
+
+    def observe(self, states: States, players: NDArray[np.int8]) -> NDArray[np.uint8]:
+        return np.zeros((len(states), 2), np.uint8)
+
+
+def test_equal_infostates_of_two_players_are_two_infosets() -> None:
+    tree = compile_tree(Untimed())
+    assert tree.num_infosets == (1, 1)
+    at = np.flatnonzero(tree.mover >= 0)
+    assert np.array_equal(tree.player[tree.infoset[at]], tree.mover[at])
 
 
 class Forgetful(Pennies):
@@ -314,3 +360,24 @@ def test_imperfect_recall_of_own_actions(keys: list[int], told: str | None) -> N
     else:
         with pytest.raises(ImperfectRecall, match=f"^{told}$"):
             make()
+
+
+@pytest.mark.parametrize(
+    ("chances", "told"),
+    [
+        ((1.5, -0.5), "alone: chance has the probability -0.5"),
+        ((0.5, 0.4), r"alone: the probabilities of chance must sum to 1, got 0\.9 at node 0"),
+        ((0.5, float("nan")), "alone: the probabilities of chance must sum to 1, got nan at node 0"),
+    ],
+)
+def test_chances_of_trees_that_come_with_their_nodes(chances: tuple[float, float], told: str) -> None:
+    nodes = {
+        "mover": np.array([CHANCE, OVER, OVER]),
+        "parent": np.array([-1, 0, 0]),
+        "action": np.array([-1, 0, 1]),
+        "probability": np.array([1.0, *chances]),
+        "utility": np.array([0, 1.0, -1.0]),
+    }
+    keys, observed = np.full(3, -1), np.zeros((3, 1), np.uint8)
+    with pytest.raises(ValueError, match=f"^{told}$"):
+        assemble("alone", 2, [1, 2], nodes, keys, observed, started=time.perf_counter())
