@@ -1,10 +1,11 @@
 """Loads the methods and games that installed packages register by entry points, and finds faults in their code."""
 
 import traceback
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TypeVar
 
-from dancfr.errors import UsageError, one_line
+from dancfr.errors import one_line, warn
 
 GAME_GROUP, METHOD_GROUP = "dancfr.games", "dancfr.methods"
 """Entry points by which installed packages register games and methods."""
@@ -18,33 +19,38 @@ _ADAPTED_BY = {"envs", "numpy", "gymnasium"}
 Kind = TypeVar("Kind")
 
 
-def load_extensions(group: str, kind: type[Kind]) -> list[tuple[str, Kind]]:
+def load_extensions(group: str, kind: type[Kind], add: Callable[[Kind], str | None]) -> dict[str, str]:
     """Loads the objects that installed packages register under an entry point.
+
+    What is faulty is left out with a warning, since the package of someone else must not stop work that has nothing to
+    do with it.
 
     Args:
         group: `GAME_GROUP` or `METHOD_GROUP`.
         kind: Required class of the objects.
+        add: Takes each object, in the order of the names of the entry points, or returns why it cannot be taken.
 
     Returns:
-        Pairs of an object's origin, for messages, and the object, sorted by the name of the entry point.
-
-    Raises:
-        UsageError: an object cannot be imported, or has another class.
+        The warnings, by the name of the entry point.
     """
-    found = []
+    faults = {}
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
         package = entry.dist.name if entry.dist is not None else "an installed package"
-        source = f"the entry point {group} {entry.name} = {entry.value} of {package}"
+        fault: str | None
         try:
             offered = entry.load()
         except Exception as error:  # whatever that package raises
-            raise UsageError(f"{source} cannot be loaded: {one_line(error)}; mend or uninstall {package}") from error
-        if not isinstance(offered, kind):
-            raise UsageError(
-                f"{source} is a {type(offered).__name__}, not a {kind.__name__}: mend or uninstall {package}"
-            )
-        found.append((source, offered))
-    return found
+            fault = f"cannot be loaded: {one_line(error)}"
+        else:
+            right = isinstance(offered, kind)
+            fault = add(offered) if right else f"is a {type(offered).__name__}, not a {kind.__name__}"
+            if fault is None:
+                continue
+        faults[entry.name] = (
+            f"the entry point {group} {entry.name} = {entry.value} of {package} {fault}: fix or uninstall {package}"
+        )
+        warn(f"left out: {faults[entry.name]}")
+    return faults
 
 
 def fault_of_others(error: BaseException) -> str | None:

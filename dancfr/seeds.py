@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actors.cores import available_cpus
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.run_curves import X_KEYS, Row, axes_of_curves, chosen_key, curves_of
 from dancfr.agents.trained import TrainedRun, settings_texts
@@ -274,6 +275,12 @@ def train_seeds(
         raise UsageError(f"--parallel must be at least 1, got {parallel}")
     if parallel > 1 and (inline or workers is not None):
         raise UsageError("--parallel trains each run in one process of Ray: leave out --inline and --workers")
+    starts_ray = address == "local" or (address is None and not os.environ.get("RAY_ADDRESS"))
+    if starts_ray and parallel > available_cpus():  # here, since Ray takes seconds to start
+        raise UsageError(
+            f"--parallel {parallel}: this machine has {available_cpus()} CPUs, one for each run: give at most as many, "
+            "and the other runs follow"
+        )
     base = find_preset(preset).config
     config = apply_overrides(base, overrides)
     config.check()

@@ -98,7 +98,7 @@ def train(
         }
         result = train(preset, settings, **more, **where).result
         if result["stopped"]:
-            done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first iteration"
+            done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first checkpoint"
             given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}
             again = " ".join(["--resume", *(words for words, chosen in given.items() if chosen)])
             here = f"dancfr train {preset} --run-dir {shlex.quote(result['run_dir'])} {again}"

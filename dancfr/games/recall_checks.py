@@ -1,6 +1,7 @@
-"""Finds situations that nets cannot tell apart: `observe` shows them alike, or `encode` makes them alike.
+"""Finds situations that nets cannot tell apart, since `observe` shows them alike or `encode` makes them alike, and
+descriptions by which a player could tell apart situations that the rules show alike.
 
-A game may mean it so, as an abstraction. Random games find common cases only.
+A game may mean the first so, as an abstraction. Random games find common cases only.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ from envs.game import Game, Identified, States
 
 MOST_DECISIONS = 20_000
 """Decisions after which no more are looked at, since games of other libraries may be slow."""
+MOST_DESCRIBED = 4_000
+"""Decisions after which no more are described: one after the other, as text."""
 MOST_SHOWN = 100
 """Longest description of a situation in a warning, in characters."""
 
@@ -29,6 +32,9 @@ def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
 
     Returns:
         A warning for `observe` and for each encoding that loses a difference, with two situations as an example.
+
+    Raises:
+        UsageError: `describe` tells a player apart what the player knows to be the same.
     """
     game, found = subject.game, dict[str, str]()
     shown: dict[tuple[str, int, int], tuple[object, Situation]] = {}  # by hashes: rows may have kilobytes
@@ -40,12 +46,28 @@ def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
             if before != key and what not in found:
                 found[what] = _warning(game, what, other, situation)
 
+    texts: dict[tuple[int, object], str] = {}  # by player and knowledge
+
+    def read(known: Sequence[object], situations: Sequence[Situation]) -> None:
+        """Compares the descriptions of situations that a player cannot tell apart."""
+        for key, (state, player, _) in zip(known, situations, strict=True):
+            text = game.describe(state, player)  # type: ignore[attr-defined]
+            other = texts.setdefault((player, key), text)
+            if other != text:
+                raise subject.wrong(
+                    f"describe(state, {player}) tells situations apart that player {player} has seen alike, "
+                    f"{_cut(other)} and {_cut(text)}: leave out the cards, dice or ghosts that only others know, "
+                    "as the page in the browser shows this text"
+                )
+
     decisions = 0
     for states, players, known, paths in _walk(game, games, np.random.default_rng((seed, 3))):
         packed = game.observe(states, players)
         situations = list(zip(states, players.tolist(), paths, strict=True))
         if known is not None:
             look("observe", packed, known, situations)
+            if isinstance(game, FactoredGame) and decisions < MOST_DESCRIBED:
+                read(known, situations)
         infostates = [hash(row.tobytes()) for row in packed]
         for encoding in game.spec.shapes:
             look(encoding, game.encode(packed, encoding), infostates, situations)
@@ -62,7 +84,7 @@ def _warning(game: Game, what: str, one: Situation, other: Situation) -> str:
     if isinstance(game, FactoredGame):
         described = [game.describe(state, player) for state, player, _ in (one, other)]
         texts = texts if described[0] == described[1] else described
-    pair = " and ".join(repr(text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}...") for text in texts)
+    pair = " and ".join(map(_cut, texts))
     if what == "observe":
         return (
             f"observe shows player {one[1]} the same in situations that this player can tell apart, {pair}: nets and "
@@ -73,6 +95,11 @@ def _warning(game: Game, what: str, one: Situation, other: Situation) -> str:
         f'encode(..., "{what}") makes infostates of player {one[1]} alike that observe tells apart, {pair}: nets play '
         "the same in both; add the difference to encode if it matters"
     )
+
+
+def _cut(text: str) -> str:
+    """The text in quotes, if need be shortened."""
+    return repr(text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}...")
 
 
 def _walk(

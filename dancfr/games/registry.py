@@ -70,18 +70,25 @@ GameEntry = GameRecord
 
 
 @cache
+def _known_and_left_out() -> tuple[dict[str, GameRecord], dict[str, str]]:
+    """All games by name, and the faults of those that were left out, by the name of their entry point."""
+    games = dict(GAMES)
+
+    def add(record: GameRecord) -> str | None:
+        if record.name in games:
+            return f"registers the game {record.name}, which exists already"
+        games[record.name] = record
+        return None
+
+    return games, load_extensions(GAME_GROUP, GameRecord, add)
+
+
 def all_games() -> dict[str, GameRecord]:
     """Returns all games by name: those of this package, then of installed packages (entry point ``dancfr.games``).
 
-    Raises:
-        UsageError: an installed package registers an object that is not a `GameRecord`, or a name that exists already.
+    Objects of packages that are not a `GameRecord`, or whose name exists already, are left out with a warning.
     """
-    games = dict(GAMES)
-    for source, entry in load_extensions(GAME_GROUP, GameRecord):
-        if entry.name in games:
-            raise UsageError(f"{source} registers the game {entry.name}, which exists already: rename it")
-        games[entry.name] = entry
-    return games
+    return _known_and_left_out()[0]
 
 
 @checked
@@ -183,7 +190,9 @@ def entry_of(name: str) -> GameRecord:
     Raises:
         UsageError: the game does not exist.
     """
-    games = all_games()
+    games, faults = _known_and_left_out()
+    if name in faults and name not in games:
+        raise UsageError(faults[name])
     if name not in games:
         spelled_otherwise = name.lower().replace("-", "_") in {known.replace("-", "_") for known in games}
         others = "" if spelled_otherwise else f" (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)"

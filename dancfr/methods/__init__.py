@@ -38,22 +38,25 @@ OWN = (
 def all_methods() -> dict[str, Method]:
     """Returns all methods by name: those of this package, then those of installed packages.
 
-    Raises:
-        UsageError: an installed package registers an object that is not a `Method`, or a method with a wrong part, or a
-            name or preset that exists already.
+    Objects of packages that are not a `Method`, methods with a wrong part, and those whose name or preset exists
+    already are left out with a warning.
     """
     methods = {method.name: method for method in OWN}
     presets = {preset.name for method in OWN for preset in method.presets}
-    for source, method in load_extensions(METHOD_GROUP, Method):
+
+    def add(method: Method) -> str | None:
         if wrong := _wrong_part(method):
-            raise UsageError(f"{source} registers a method whose {wrong}")
+            return f"registers a method whose {wrong}"
         names = [preset.name for preset in method.presets]
         taken = {name for name in names if name in presets or names.count(name) > 1}
         if method.name in methods or taken:
             name = method.name if method.name in methods else min(taken)
-            raise UsageError(f"{source} registers the method {method.name}, but {name} exists already: rename it")
+            return f"registers the method {method.name}, but {name} exists already"
         methods[method.name] = method
-        presets |= set(names)
+        presets.update(names)
+        return None
+
+    load_extensions(METHOD_GROUP, Method, add)
     return methods
 
 

@@ -35,6 +35,9 @@ from dancfr.watch.tracking import Tracker
 SAVE_FAILURES = 3
 """Number of consecutive failed checkpoints after which a run ends, since more work would only be lost as well."""
 
+FIRST_MINUTES = 1.0
+"""Most minutes until the first checkpoint of a process, since a signal loses the iterations without one."""
+
 Row = dict[str, Any]
 NOTHING: Row = {"iterations": 0, "seconds": 0.0, "samples": 0, "metrics": {}}
 """The result of a run without a checkpoint, see `Loop.result`."""
@@ -265,6 +268,8 @@ class Loop(ABC):
 
     def _checkpoint_due(self) -> bool:
         minutes = self._settings.checkpoint_minutes
+        if minutes is not None and not self.saved_here:
+            minutes = min(minutes, FIRST_MINUTES)
         late = minutes is not None and perf_counter() - self._saved_at >= 60 * minutes
         return late or self.iteration % self._settings.checkpoint_every == 0
 
@@ -376,7 +381,9 @@ class Loop(ABC):
         """
         saved = self.saved["iterations"]
         start = f"continues after iteration {saved}" if saved else "starts from the first iteration"
-        self.progress.event(f"{self._doing} did not end in time" + (f": --resume {start}" if kept else ""))
+        lost = max(self.iteration - saved, 0)
+        again = f", {lost} finished iteration{'s' * (lost > 1)} had no checkpoint yet" if lost and kept else ""
+        self.progress.event(f"{self._doing} did not end in time{again}" + (f": --resume {start}" if kept else ""))
         return self.saved
 
     def result(self) -> Row:

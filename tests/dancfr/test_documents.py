@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from dancfr.cli import app
-from dancfr.games.registry import all_games
+from dancfr.games.registry import _known_and_left_out
 from dancfr.methods import find_preset
 from dancfr.runs.config import apply_overrides
 from tests.dancfr.outcomes import Command, refused
@@ -112,7 +112,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own(package: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Runs a command where the package is installed, and returns the object that it prints with --json."""
     monkeypatch.syspath_prepend(str(package))
-    all_games.cache_clear()
+    _known_and_left_out.cache_clear()
 
     def run(*arguments: str) -> dict[str, Any]:
         outcome = command(*arguments, "--json")
@@ -121,7 +121,7 @@ def own(package: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Ite
         return found
 
     yield run
-    all_games.cache_clear()
+    _known_and_left_out.cache_clear()
 
 
 def test_a_game_of_ones_own_plays_its_own_solution(own: Any) -> None:

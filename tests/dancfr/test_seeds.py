@@ -113,6 +113,16 @@ def test_wandb_shows_whose_seed_a_run_is(runs: SeedRuns) -> None:
     assert [shown_name(Run.open(run.path)) for run in runs.runs] == ["runs/seed-1", "runs/seed-2", "runs/seed-3"]
 
 
+def test_more_runs_at_the_same_time_than_cpus_are_refused_before_ray_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    told = r"^parallel 1000: this machine has \d+ CPUs, one for each run: give at most as many"
+    with pytest.raises(UsageError, match=told):
+        dancfr.train_seeds("leduc-dream-quick", SMALL, seeds=(1, 2), folder=tmp_path / "runs", parallel=1000)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_bands_are_drawn(runs: SeedRuns) -> None:
     ax = runs.plot()
     assert ax.get_title() == "leduc-dream-quick, 95 % t interval of 3 runs"

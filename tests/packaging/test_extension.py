@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dancfr.errors import UsageError
-from dancfr.methods import all_methods
+from dancfr.methods import OWN, all_methods
 from tests.packaging.own_package import install
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +51,7 @@ def result(done: subprocess.CompletedProcess[str]) -> dict:
     ],
 )
 def test_a_method_with_a_wrong_part_is_named(
-    changes: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changes: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     about = tmp_path / "faulty-1.dist-info"
     about.mkdir()
@@ -66,8 +65,13 @@ def test_a_method_with_a_wrong_part_is_named(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "faulty_method", raising=False)
-    with pytest.raises(UsageError, match=f"faulty_method:METHOD of faulty registers .*{told}"):
-        all_methods.__wrapped__()
+    assert list(all_methods.__wrapped__()) == [method.name for method in OWN]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "left out: the entry point dancfr.methods faulty = faulty_method:METHOD of faulty registers "
+    )
+    assert line.endswith(": fix or uninstall faulty")
+    assert told in line
 
 
 def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_path: Path) -> None:
@@ -116,9 +120,28 @@ def test_an_entry_point_that_cannot_be_used_is_named(installed: Path, tmp_path: 
     broken.mkdir()
     (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (broken / "entry_points.txt").write_text("[dancfr.games]\nbroken = json:dumps\n")
+    told = "broken = json:dumps of broken is a function, not a GameRecord: fix or uninstall broken"
     done = dancfr(tmp_path, tmp_path, "games")
-    assert done.returncode == 2
-    assert "broken = json:dumps of broken is a function, not a GameRecord" in done.stderr
+    assert done.returncode == 0, "the other games do not need it"
+    assert done.stderr.splitlines() == [f"left out: the entry point dancfr.games {told}"]
+    assert "kuhn" in done.stdout
+    asked = dancfr(tmp_path, tmp_path, "solve", "broken")
+    assert asked.returncode == 2
+    assert asked.stderr.splitlines()[-1] == f"dancfr: the entry point dancfr.games {told}"
+
+
+def test_a_game_that_cannot_be_imported_stops_no_other_game(tmp_path: Path) -> None:
+    about = tmp_path / "syntax-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: syntax\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[dancfr.games]\nmine = my_own:ENTRY\n[dancfr.methods]\nmine = my_own:M\n")
+    (tmp_path / "my_own.py").write_text("ENTRY = (\n")
+    done = dancfr(tmp_path, tmp_path, "solve", "kuhn", "--iterations", "10", "--json")
+    assert result(done)["iterations"] == 10
+    told = done.stderr.splitlines()
+    assert any(
+        line.startswith("left out: ") and "my_own:ENTRY of syntax cannot be loaded: Syntax" in line for line in told
+    )
 
 
 FAULTY_GAME = """
