@@ -25,9 +25,9 @@ from dancfr.methods.options import TrainOptions
 from dancfr.notebooks import BAND, frame, percent
 from dancfr.report.history import NOT_A_SETTING, History, by_setting
 from dancfr.runs.config import apply_overrides, differences
-from dancfr.runs.folder import default_run_dir, runs_below
+from dancfr.runs.folder import default_run_dir, is_run, runs_below
 from dancfr.runs.run import Run
-from dancfr.trainings import Planned, Stopped, is_complete, is_run, train_runs
+from dancfr.trainings import Planned, Stopped, is_complete, train_runs
 from dancfr.values import show
 from dancfr.watch.tracking import choose_mode
 from learners.html import html_table

@@ -17,7 +17,7 @@ from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import make_runtime
 from dancfr.report.history import History
 from dancfr.runs.config import apply_overrides, differences, refuse_changes
-from dancfr.runs.folder import refuse_content
+from dancfr.runs.folder import is_run, refuse_content
 from dancfr.runs.keys import settings_of
 from dancfr.runs.run import Run
 
@@ -67,11 +67,6 @@ def check_plan(plan: Sequence[Planned]) -> None:
             refuse_content(path)
         elif os.path.exists(path):
             raise UsageError(f"{path} is a file: choose another folder")
-
-
-def is_run(path: Path) -> bool:
-    """Returns whether a folder holds a run."""
-    return os.path.exists(path / "config.json")  # `Path.exists` fails where it may not look, or a name is too long
 
 
 class RunTrainer:

@@ -11,9 +11,11 @@ from dancfr.cli.app import Command, Json, app
 
 @app.command(cls=Command)
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of the runs to report on and compare.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Folders of runs to report on and compare, or of several seeds.")
+    ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the report; default: the folder of the first run.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the report; default: the first RUN.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 from dancfr.cli import output
 from dancfr.cli.app import Command, GameOptions, Json, app, choose
 from dancfr.errors import UsageError, nearest
+from dancfr.games.registry import all_games
 
 
 class Games(TyperGroup):
@@ -24,13 +25,18 @@ class Games(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands:
+            if args[0] in all_games():
+                named = " and ".join(sorted(self.commands))
+                raise UsageError(
+                    f"only {named} are served to other programs: dancfr play {args[0]} opens the page of {args[0]}"
+                )
             raise UsageError(nearest(args[0], list(self.commands), "game that can be served"))
         return super().resolve_command(ctx, args)
 
 
 serve = typer.Typer(
     cls=Games,
-    help="Serve games to other programs; Ctrl-C ends.",
+    help="Serve Geister or GuanDan to other programs; Ctrl-C ends.",
     rich_markup_mode=None,
 )
 connect = typer.Typer(

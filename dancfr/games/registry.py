@@ -190,10 +190,10 @@ def entry_of(name: str) -> GameRecord:
     Raises:
         UsageError: the game does not exist.
     """
-    games, faults = _known_and_left_out()
-    if name in faults and name not in games:
-        raise UsageError(faults[name])
+    games = all_games()
     if name not in games:
+        if (fault := _known_and_left_out()[1].get(name)) is not None:
+            raise UsageError(fault)
         spelled_otherwise = name.lower().replace("-", "_") in {known.replace("-", "_") for known in games}
         others = "" if spelled_otherwise else f" (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)"
         raise UsageError(f"{nearest(name, list(games), 'game')}{others}")

@@ -20,6 +20,7 @@ from dancfr.report.games import games_of
 from dancfr.report.history import History, Row, Settings, by_setting, told_apart
 from dancfr.report.plots import Plot, number, shown
 from dancfr.report.response import response_tables
+from dancfr.runs.folder import is_run, runs_below
 from dancfr.runs.run import Run
 from learners.storage import replacing
 
@@ -49,7 +50,7 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
     """
     if not paths:
         raise UsageError("give at least one run, e.g. runs/geister-quick")
-    once = {os.path.realpath(path): path for path in paths}
+    once = {os.path.realpath(run): run for path in paths for run in _runs_of(Path(path))}
     histories = [History.read(path) for path in once.values()]
     for history in histories:
         if not history.train and not history.evaluations:
@@ -60,12 +61,17 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
     return told_apart(histories)
 
 
+def _runs_of(path: Path) -> list[Path]:
+    """The run in a folder, or the runs directly below it, such as those of several seeds."""
+    return [path] if is_run(path) else runs_below(path) or [path]
+
+
 def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Writes a report on runs.
 
     Args:
-        paths: Folders of the runs.
-        out: Folder of the report, or path of its HTML file; None: the folder of the first run.
+        paths: Folders of runs, or folders directly below which runs are, such as those of several seeds.
+        out: Folder of the report, or path of its HTML file; None: the first of these folders.
 
     Returns:
         ``report`` (the page), ``files`` (the page and the PNGs), ``runs``, ``settings``, ``figures``, ``warnings``.
@@ -75,7 +81,7 @@ def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] 
         RunError: the report could not be written.
     """
     histories = read_histories(paths)
-    page = page_path(histories[0].path if out is None else out)
+    page = page_path(paths[0] if out is None else out)
     prepare(page)
     damaged = {h.path / "metrics.jsonl": Run.open(h.path).metrics.unreadable() for h in histories}
     unreadable = [f"{path}: {n} lines cannot be read, and are left out" for path, n in damaged.items() if n]

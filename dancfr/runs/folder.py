@@ -31,6 +31,11 @@ def refuse_content(path: Path) -> None:
         raise UsageError(f"{path} is not empty: choose another folder")
 
 
+def is_run(path: Path) -> bool:
+    """Returns whether a folder holds a run."""
+    return os.path.exists(path / "config.json")  # `Path.exists` fails where it may not look, or a name is too long
+
+
 def runs_below(path: Path) -> list[Path]:
     """Returns the folders of runs directly below a folder, in the order of their names; none if it cannot be read."""
     if not os.path.isdir(path):

@@ -24,7 +24,7 @@ NODES = {"kuhn": 58, "leduc": 9457, "oshi_zumo": 15321, "oshi_zumo8_k1": 15321, 
 """Sizes of the trees that are small enough for this test, as docs/explanation/trees-and-cfr.md has them."""
 
 
-@pytest.mark.parametrize("name", [*registry.all_games(), ZOO, SPIEL])
+@pytest.mark.parametrize("name", [*registry.GAMES, ZOO, SPIEL])
 def test_every_game_passes(name: str) -> None:
     if name == SPIEL:
         pytest.importorskip("pyspiel")

@@ -349,6 +349,16 @@ def test_runs_of_the_same_name_are_told_apart(write_run: Any, tmp_path: Path) ->
     assert "other/run" in Page(Path(found["report"])).text
 
 
+def test_the_folder_of_several_seeds_stands_for_its_runs(write_run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "seeds"
+    folder.mkdir()
+    for seed in (1, 2):
+        write_run(f"seed-{seed}", record(), seed=seed).rename(folder / f"seed-{seed}")
+    found = report_command([folder, folder / "seed-2"])
+    assert found["settings"] == {"geister-quick": ["seed-1", "seed-2"]}
+    assert found["report"] == str(folder / "report.html")
+
+
 def test_recorded_games_of_a_run_are_listed(write_run: Any) -> None:
     """Those in which one of its strategies has played, with the command that shows them."""
     run = write_run("mine", record())

@@ -14,6 +14,7 @@ NOWHERE = "ws://127.0.0.1:9/game/me"
     ("arguments", "code", "named"),
     [
         ("serve chess", 2, ["'chess'", "geister", "guandan"]),
+        ("serve kuhn", 2, ["only geister and guandan are served", "dancfr play kuhn opens the page of kuhn"]),
         ("connect chess", 2, ["'chess'"]),
         ("serve --port 70000", 2, ["--port", "70000"]),
         ("serve --host=", 2, ["--host must not be empty", "0.0.0.0 for all"]),
