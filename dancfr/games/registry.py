@@ -1,6 +1,7 @@
 """The registry of games, which maps names on the command line to games and their options."""
 
 import importlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -239,6 +240,21 @@ def version_of(name: object) -> int | None:
     """
     record = all_games().get(name) if isinstance(name, str) else None
     return None if record is None else record.version
+
+
+def refuse_other_version(path: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
+    """Raises UsageError if a file was made for another version of its game.
+
+    Args:
+        path: The file.
+        about: Its metadata with the game's name as ``game`` and, in files since there are versions, ``game_version``.
+    """
+    made_for, current = about.get("game_version"), version_of(about.get("game"))
+    if None not in (made_for, current) and made_for != current:
+        raise UsageError(
+            f"{path} was made for version {made_for} of {about['game']}, and this is version {current}: make it again, "
+            "or use the version of the game's package that it was made with"
+        )
 
 
 def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:

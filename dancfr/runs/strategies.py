@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError, reason
-from dancfr.games.registry import is_registered, make_game
+from dancfr.games.registry import is_registered, make_game, refuse_other_version, version_of
 from dancfr.games.rules import check_rules
 from envs.extensive import FactoredGame
 from envs.game import GameBase, Identified
@@ -37,6 +37,8 @@ def write_strategy(path: Path, tree: Tree, policy: NDArray[np.float64], about: d
         RunError: the file could not be written.
     """
     check_storable(tree)
+    if (version := version_of(about.get("game"))) is not None:
+        about = {**about, "game_version": version}
     if tree.identity is not None:
         about = {**about, INFOSTATES: DIGESTS}
     arrays: dict[str, NDArray[Any]] = {
@@ -122,6 +124,7 @@ def load_agent(path: str, game: GameBase) -> TabularAgent:
     name = game.spec.name
     if (made_for := about.get("game")) != name:
         raise UsageError(f"{path} is a strategy of {made_for}, not of {name}: `dancfr agents {name}` lists those of it")
+    refuse_other_version(path, about)
     shape = arrays["observed"].shape[1], arrays["policy"].shape[1]
     strict = isinstance(game, FactoredGame)  # a table has no row for other health points, whatever nets may do
     solved = make_game(name, **about["game_options"]) if is_registered(name) else game

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dancfr.errors import RunError, UsageError, reason
-from dancfr.games.registry import make_game
+from dancfr.games.registry import make_game, refuse_other_version, version_of
 from dancfr.games.rules import check_rules
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
@@ -49,6 +49,8 @@ def store_response(
         "thresholds": [threshold for _, _, threshold in seats],
         **{key: result[key] for key in ("game", "game_options")},
     }
+    if (version := version_of(result["game"])) is not None:
+        about["game_version"] = version
     try:
         write_json(folder / RESULT, plain(result))
         save_state(folder / NETS, arrays, about)
@@ -134,6 +136,7 @@ def load_file(path: str | os.PathLike[str], game: GameBase) -> SeatedAgents:
     arrays = widened(stored)
     if about.get("game") != game.spec.name:
         raise UsageError(f"{path} is a best response in {about.get('game')}, not in {game.spec.name}")
+    refuse_other_version(path, about)
     options = about.get("game_options", {})
     if not isinstance(options, dict):
         raise UsageError(f"{path} does not say which rules it was trained under")

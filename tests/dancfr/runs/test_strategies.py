@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from dancfr.games.registry import all_games
 from envs.openspiel import openspiel_tree
 from learners.storage import FORMAT, load_state, save_state
 from tests.dancfr.outcomes import Command, refused
@@ -44,6 +46,20 @@ def test_a_strategy_of_another_game_or_other_rules_is_refused(
         ("evaluate", f"{name}@3", "--game", "kuhn"): "is one strategy: it has no iterations and no options",
     }.items():
         assert says in refused(command(*arguments))
+
+
+def test_a_strategy_of_another_version_of_the_game_is_refused(
+    command: Command, strategy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, about = load_state(strategy)
+    assert about["game_version"] == 0
+    monkeypatch.setitem(all_games(), "kuhn", replace(all_games()["kuhn"], version=1))
+    says = f"{strategy} was made for version 0 of kuhn, and this is version 1: make it again"
+    assert says in refused(command("evaluate", str(strategy), *KUHN))
+    assert says in refused(command("solve", "kuhn", "--warm-start", str(strategy)))
+    before = strategy.with_name("before.safetensors")  # there were versions
+    save_state(before, arrays, {key: value for key, value in about.items() if key != "game_version"})
+    assert command("evaluate", str(before), *KUHN).code == 0
 
 
 def _header(entries: dict[str, Any]) -> bytes:
