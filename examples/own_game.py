@@ -55,8 +55,7 @@ class OneCard(FactoredGame):
         return packed.astype(np.float32)
 
     def describe(self, state, view=None):  # player 1 does not see the card before it is shown
-        card = ("not dealt", "low", "high")[state["high"] + 1]
-        return f"card {'hidden' if view == 1 and state['call'] != 1 else card}, bet {max(state['bet'], 0)}"
+        return f"card {'?' if view == 1 and state['call'] != 1 else state['high']}, bet {state['bet']}"
 
     def describe_action(self, action):
         return ("give up", "bet or call")[action]

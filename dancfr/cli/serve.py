@@ -9,7 +9,6 @@ from typer.core import TyperGroup
 from dancfr.cli import output
 from dancfr.cli.app import Command, GameOptions, Json, app, choose
 from dancfr.errors import UsageError, nearest
-from dancfr.games.registry import all_games
 
 
 class Games(TyperGroup):
@@ -25,6 +24,8 @@ class Games(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands:
+            from dancfr.games.registry import all_games  # loads the rules of all games
+
             if args[0] in all_games():
                 named = " and ".join(sorted(self.commands))
                 raise UsageError(

@@ -62,11 +62,9 @@ def whole_policy(
         NoPolicy, ValueError: see `evaluate_agent`.
     """
     seated: Any = copy(agent.at_seat(player) if isinstance(agent, Seated) else agent)
-    if not isinstance(seated, StatesPolicy):
-        raise NoPolicy("it cannot say with which probability it plays each action")
     if isinstance(seated, Mixes) and (parts := seated.parts(player)):
         return _average_by_reach(game, parts, player, report)
-    return _asked(game, seated, player, isinstance(seated, Recalls), report)
+    return _asked(game, seated, player, True, report)
 
 
 def _average_by_reach(
@@ -97,14 +95,20 @@ def _report_part(report: Report, before: int, parts: int, done: float) -> None:
     report((before + done) / parts)
 
 
-def _asked(game: ExactGame, agent: Any, player: int, recalls: bool, report: Report) -> NDArray[np.float32]:
-    """The policy of an agent that is asked at every infoset."""
+def _asked(game: ExactGame, agent: Agent, player: int, recalls: bool, report: Report) -> NDArray[np.float32]:
+    """The policy of an agent that is asked at every infoset, if `recalls` after it has recalled its earlier moves.
+
+    Raises:
+        NoPolicy, ValueError: see `evaluate_agent`.
+    """
+    if not isinstance(agent, StatesPolicy):
+        raise NoPolicy("it cannot say with which probability it plays each action")
     rng = np.random.default_rng(0)  # probabilities do not depend on it; `recall` may draw what `act` would play by
     out = np.empty((game.num_infosets(player), game.spec.num_actions), np.float32)
     for start in range(0, len(out), BLOCK):
         states = game.infosets(player, start, min(start + BLOCK, len(out)))
         agent.begin(game, len(states), rng)
-        if recalls:
+        if recalls and isinstance(agent, Recalls):
             for rows, earlier, actions in game.decisions_before(states, player):
                 agent.recall(earlier, rows, actions, rng)
         found = agent.probabilities(states, np.arange(len(states)))
