@@ -175,8 +175,8 @@ class PlacementGame(FactoredGame):
     def own_reach(self, player: int, policy: NDArray[np.float32]) -> NDArray[np.float64]:
         """See `envs.capabilities.ExactGame`."""
         check_policy(self, player, policy)
-        ranking, reach = self._rankings[player], np.empty(len(policy))
-        own_reach(ranking.infosets, ranking.infoset_of, np.ascontiguousarray(policy), reach)
+        reach = np.empty(len(policy))
+        own_reach(self._rankings[player].infoset_of, np.ascontiguousarray(policy), reach)
         return reach
 
     def _seen_by(

@@ -118,31 +118,23 @@ def _list(infosets, infoset_of, start, views, tries):
 
 
 @kernel
-def own_reach(infosets, infoset_of, policy, reach):
-    """Writes the product of a player's probabilities on the way to each infoset, depth first.
+def own_reach(infoset_of, policy, reach):
+    """Writes the product of a player's probabilities on the way to each infoset: parents have smaller numbers.
 
     Args:
-        infosets, infoset_of: See `Ranking`.
+        infoset_of: See `Ranking`.
         policy: `float32[I, cells]`.
         reach: `float64[I]`.
     """
-    cells = infoset_of.shape[1]
-    view, number, turn = np.zeros(cells + 2, np.int64), np.zeros(cells + 2, np.int64), np.zeros(cells + 2, np.int64)
-    depth = 0  # number 0, the root, has the view 0
-    reach[0] = 1.0
-    while depth >= 0:
-        cell, failed = turn[depth] >> 1, turn[depth] & 1
-        if cell == cells:
-            depth -= 1
-            continue
-        turn[depth] += 1
-        offset = infoset_of[view[depth], cell, failed]
-        if offset < 0:
-            continue
-        parent, under = number[depth], view[depth] + (1 + failed) * 3**cell
-        depth += 1
-        view[depth], number[depth], turn[depth] = under, parent + offset, 0
-        reach[parent + offset] = reach[parent] * policy[parent, cell]
+    view = np.zeros(len(reach), np.int32)
+    reach[0] = 1.0  # number 0, the root, has the view 0
+    for infoset in range(len(reach)):
+        for cell in range(policy.shape[1]):
+            for failed in range(2):
+                offset = infoset_of[view[infoset], cell, failed]
+                if offset >= 0:
+                    view[infoset + offset] = view[infoset] + (1 + failed) * 3**cell
+                    reach[infoset + offset] = reach[infoset] * policy[infoset, cell]
 
 
 @kernel

@@ -53,7 +53,6 @@ class _PlayerNets:
         one, nets = np.array([number]), copy(self)
         nets.inference = self.inference.subset(one)
         nets.log_weight, nets.probability = np.zeros(1), np.ones(1)
-        nets.log_reach, nets.drawn = np.zeros((0, 1)), np.zeros(0, np.int64)
         return nets
 
     def begin(self, batch: int, rng: np.random.Generator) -> None:
@@ -134,9 +133,9 @@ class DreamAgent:
         """See `envs.agent.Mixes`. An exact average with a threshold is not a mixture."""
         if self.average != "sampled" and (self.average != "exact" or self.threshold):
             return []
-        own, others = self._players[player], dict(enumerate(self._players))
+        before, own, after = self._players[:player], self._players[player], self._players[player + 1 :]
         return [
-            (share, copy_with(self, average="last", _players=list((others | {player: own.only(number)}).values())))
+            (share, copy_with(self, average="last", _players=[*before, own.only(number), *after]))
             for number, share in enumerate(own.probability.tolist())
         ]
 
