@@ -21,7 +21,7 @@ from dancfr.errors import RunError, UsageError, names_options, warn
 from dancfr.evaluation.statistics import Band, Curve, over_iterations, over_time, summarise
 from dancfr.methods import find_preset
 from dancfr.methods.launch import check_options, note_other_game
-from dancfr.methods.options import TrainOptions
+from dancfr.methods.options import TrainOptions, joins_cluster
 from dancfr.notebooks import BAND, frame, percent
 from dancfr.report.history import NOT_A_SETTING, History, by_setting
 from dancfr.runs.config import apply_overrides, differences
@@ -275,12 +275,6 @@ def train_seeds(
         raise UsageError(f"--parallel must be at least 1, got {parallel}")
     if parallel > 1 and (inline or workers is not None):
         raise UsageError("--parallel trains each run in one process of Ray: leave out --inline and --workers")
-    starts_ray = address == "local" or (address is None and not os.environ.get("RAY_ADDRESS"))
-    if starts_ray and parallel > available_cpus():  # here, since Ray takes seconds to start
-        raise UsageError(
-            f"--parallel {parallel}: this machine has {available_cpus()} CPUs, one for each run: give at most as many, "
-            "and the other runs follow"
-        )
     base = find_preset(preset).config
     config = apply_overrides(base, overrides)
     config.check()
@@ -295,8 +289,13 @@ def train_seeds(
         make_agent=make_agent,
     )
     choose_mode(wandb)
-    if parallel > 1:
-        check_options(options)  # here, since Ray takes seconds to start
+    if parallel > 1:  # here, since Ray takes seconds to start
+        check_options(options)
+        if not joins_cluster(options) and parallel > (cpus := available_cpus()):
+            raise UsageError(
+                f"--parallel {parallel}: this machine has {cpus} CPUs, one for each run: give at most as many, "
+                "and the other runs follow"
+            )
     path = default_run_dir(preset) if folder is None else Path(folder)
     if is_run(path):
         raise UsageError(f"{path} is the folder of a run: choose another folder for runs of several seeds")

@@ -268,9 +268,8 @@ class Loop(ABC):
 
     def _checkpoint_due(self) -> bool:
         minutes = self._settings.checkpoint_minutes
-        if minutes is not None and not self.saved_here:
-            minutes = min(minutes, FIRST_MINUTES)
-        late = minutes is not None and perf_counter() - self._saved_at >= 60 * minutes
+        first = float("inf") if self.saved_here else FIRST_MINUTES
+        late = minutes is not None and perf_counter() - self._saved_at >= 60 * min(minutes, first)
         return late or self.iteration % self._settings.checkpoint_every == 0
 
     def save(self) -> None:
