@@ -1,7 +1,7 @@
 """Capabilities of some games, beyond `envs.game`: learners and agents use them where a game has them.
 
-Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `RedealsLikely`, `Situations` and
-`FullView`, and Geister, Kuhn and Leduc alone are `Readable` and `DisguisedGame`s.
+Of the games of this repository GuanDan alone has those of `ListedGame`s, `Redeals`, `RedealsLikely`, `PlaysOut`,
+`Situations` and `FullView`, and Geister, Kuhn and Leduc alone are `Readable` and `DisguisedGame`s.
 """
 
 from collections.abc import Iterator
@@ -163,6 +163,15 @@ class RedealsLikely(Redeals, Protocol):
 def redeal_by_belief(game: Redeals, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
     """Resamples the hidden state by the game's belief, or, in a game without one, by `Redeals.redeal`."""
     (game.redeal_likely if isinstance(game, RedealsLikely) else game.redeal)(states, players, seeds)
+
+
+@runtime_checkable
+class PlaysOut(Protocol):
+    """A game that can quickly play rounds to their ends by a fixed rule, which sees all that is hidden."""
+
+    def play_out(self, states: States) -> NDArray[np.float32]:
+        """The returns of the rounds, `float32[B, players]`; NaN at states from which the rule cannot play."""
+        ...
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from envs.guandan.beliefs.net import shipped_belief
 from envs.guandan.inputs import deals, hands, observation, plans, ranks
 from envs.guandan.inputs.candidates import mark_candidates
 from envs.guandan.inputs.layout import MOST_PLAYS
+from envs.guandan.inputs.playouts import points_by_groups
 from envs.guandan.inputs.tribute import tribute_choice
 from envs.guandan.rules import tables as rules
 from envs.guandan.rules.cards import (
@@ -320,10 +321,7 @@ class GuanDan(Playable):
         return out
 
     def redeal(self, states: States, players: NDArray[np.int8], seeds: NDArray[np.uint64]) -> None:
-        """See `envs.capabilities.Redeals`.
-
-        All deals of the other hands are alike likely, whatever their players have shown.
-        """
+        """See `envs.capabilities.Redeals`; all deals are alike likely, whatever their players have shown."""
         check_players(players, len(states), SEATS)
         deals.redeal_into(states, np.asarray(players, np.int64), np.asarray(seeds, np.uint64))
 
@@ -331,6 +329,10 @@ class GuanDan(Playable):
         """See `envs.capabilities.RedealsLikely`; the deals are those of `envs.guandan.beliefs.net.shipped_belief`."""
         check_players(players, len(states), SEATS)
         shipped_belief().deal(states, players, seeds)
+
+    def play_out(self, states: States) -> NDArray[np.float32]:
+        """See `envs.capabilities.PlaysOut`; all hands are played by fixed groups."""
+        return points_by_groups(states)[:, None] * _SIGNS
 
     situations: ClassVar[tuple[str, ...]] = ("lead", "follow", "partner holds", "endgame")
 

@@ -164,7 +164,7 @@ class QAgent:
         dealt = np.repeat(states, DEALS)
         movers = self._game.to_move(dealt)
         redeal_by_belief(game, dealt, movers, rng.integers(0, 2**64, DEALS, np.uint64))
-        values = roll_out(self._game, self, dealt, movers, None, depth=0, trace=1.0)
+        values = roll_out(self._game, self, dealt, movers, None, depth=0, trace=1.0, playouts=0.0)
         return limited(float(values.mean()), self._game), "critic"
 
     def with_search(self, game: GameBase, settings: RolloutSettings) -> Agent:

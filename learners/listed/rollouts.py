@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.capabilities import FullView, full_view
+from envs.capabilities import FullView, PlaysOut, full_view
 from envs.game import ListedGame, States
 from learners.listed.critic import CriticInference
 
@@ -26,6 +26,7 @@ def roll_out(
     actions: NDArray[np.void] | None,
     depth: int,
     trace: float,
+    playouts: float,
 ) -> NDArray[np.float32]:
     """Plays an action in each of M states, continues with the net, and gives the return of the round.
 
@@ -43,6 +44,8 @@ def roll_out(
         actions: The first action of each, `[M]` records; None: the states stand as after it.
         depth: Plies after the first action.
         trace: Lambda, from 0 to 1.
+        playouts: Share of a play-out in each value, from 0 to 1, if the game `PlaysOut`. Its errors are others than
+            those of the critic, so an average of both is nearer to the return than either.
 
     Returns:
         The returns, with the agent's points for winning, `float32[M]`.
@@ -67,7 +70,10 @@ def roll_out(
         if critic is not None and full is not None and (last or trace < 1) and len(asked):
             at = rows[asked]
             share = weight[at] * np.float32(1 if last else 1 - trace)
-            returns[at] += share * _values(game, full, critic, states[asked], players[at], most)
+            values = _values(game, full, critic, states[asked], players[at], most)
+            if playouts and isinstance(game, PlaysOut):
+                _blend(values, game.play_out(states[asked]), players[at], np.float32(agent.win_bonus), playouts)
+            returns[at] += share * values
             weight[at] *= np.float32(trace)
         if last:
             left = np.ones(len(rows), bool)
@@ -90,3 +96,17 @@ def _values(
     values = critic(game.observe(states, movers), full.observe_hidden(states, movers))
     teams = np.array(game.spec.teams or range(game.spec.num_players))
     return np.clip(np.where(teams[movers] == teams[players], values, -values), -most, most)
+
+
+def _blend(
+    values: NDArray[np.float32],
+    ends: NDArray[np.float32],
+    players: NDArray[np.int8],
+    win_bonus: np.float32,
+    share: float,
+) -> None:
+    """Moves values by a share towards the ends of play-outs, returns of all players `float32[m, P]`, where these are
+    not NaN."""
+    won = ends[np.arange(len(values)), players]
+    played = won + win_bonus * np.sign(won)
+    values += np.float32(share) * np.where(np.isnan(played), 0, played - values)

@@ -53,9 +53,10 @@ class DealSearch:
     """Improves the choices of a Q-net by roll-outs before each move. Satisfies `envs.agent.Agent` for ragged games.
 
     All candidates of a decision are tried in the same deals, which agree with all that the player sees. In a roll-out
-    every seat plays by the net. After `depth` moves stands the value of the critic, which sees the deal; an agent
-    without a critic plays each deal to its end. Each decision draws one number from `rng`, from which all its other
-    draws follow, so a batch of games is played like its games one by one, unless a clock ends the search.
+    every seat plays by the net. After `depth` moves stands the value of the critic, which sees the deal, averaged with
+    a quick play-out where the game has one (`playouts`); an agent without a critic plays each deal to its end. Each
+    decision draws one number from `rng`, from which all its other draws follow, so a batch of games is played like its
+    games one by one, unless a clock ends the search.
 
     Args:
         agent: The net that proposes and that plays the roll-outs.
@@ -161,7 +162,7 @@ class DealSearch:
             redeal_by_belief(game, states, players, deals)
         else:
             game.redeal(states, players, deals)
-        return roll_out(game, self.agent, states, players, actions, settings.depth, settings.trace)
+        return roll_out(game, self.agent, states, players, actions, settings.depth, settings.trace, settings.playouts)
 
     def think(self, states: States, rng: np.random.Generator) -> Insight:
         """See `envs.insight.Thinks`; `QAgent.think`."""

@@ -22,6 +22,8 @@ class RolloutSettings(Settings):
         doubt: Share of uniform moves that beliefs expect of the opponent. With 1 beliefs rule out only arrangements
             under which a move would not have been legal. A belief that is learned, as that of GuanDan, is used below 1
             as it is.
+        playouts: Share of a quick play-out by a fixed rule in each value of a roll-out, in games that have such a rule
+            (`envs.capabilities.PlaysOut`); the critic has the rest.
         temperature: Weight of the policy: the action a with the greatest Q(a) + temperature * log policy(a) is played.
         confidence: A candidate is given up when it is this number of standard errors behind the best one.
     """
@@ -33,6 +35,7 @@ class RolloutSettings(Settings):
     trace: float = Field(0.8, ge=0, le=1)
     worlds: int = Field(8, ge=1, le=10_000)
     doubt: float = Field(0.2, ge=0, le=1)
+    playouts: float = Field(0.3, ge=0, le=1)
     temperature: float = Field(0.02, ge=0, le=100)
     confidence: float = Field(3.0, ge=0, le=100)
 

@@ -7,9 +7,10 @@ import pytest
 
 from envs.guandan import GuanDan
 from envs.guandan.bots.counter import CounterBot, ReaderBot
+from envs.guandan.bots.planner import PlannerBot
 from envs.guandan.bots.players import GreedyBot
-from envs.guandan.bots.playouts import BOMB_CLASS, FIELDS, KIND, PLAYED, SIZE, group_hand, play_out
 from envs.guandan.inputs.layout import MOST_PLAYS
+from envs.guandan.inputs.playouts import BOMB_CLASS, FIELDS, KIND, PLAYED, SIZE, group_hand, play_out
 from envs.guandan.inputs.splits import new_desk
 from envs.guandan.inputs.tribute import USUAL_PRICES
 from envs.guandan.rules.cards import action_dtype, count_of
@@ -205,3 +206,41 @@ def test_groups_that_are_played_upon_a_move() -> None:
     assert outcome(["S6 SK", *others[:1], partner, others[2]], beat=low, holder=2, passes=1)[1][0] == 0
     assert outcome(["SJ SK", *others[:1], partner, others[2]], beat=high, holder=2, passes=1)[1][0] == 2
     assert outcome(["S6 SK", *others[:1], partner, others[2]], beat=low, holder=3)[1][0] == 0
+
+
+def test_play_outs_of_whole_positions_know_teams_alone() -> None:
+    """With all seats moved on by one, the other team has the points."""
+    states = np.concatenate(list(some_states()))
+    states = states[states["phase"] == PLAY]
+    moved = states.copy()
+    for name in ("low", "high", "left"):
+        moved[name] = np.roll(states[name], 1, axis=1)
+    for name in ("order", "holder", "to_move"):
+        moved[name] = np.where(states[name] < 0, states[name], (states[name] + 1) % SEATS)
+    points = ROUND.play_out(states)
+    assert len(states) > 100
+    assert set(np.abs(points[:, 0])) == {1, 2, 3}
+    assert (points == points[:, :1] * np.array([1, -1, 1, -1])).all()
+    assert (ROUND.play_out(moved) == -points).all()
+
+
+def test_play_outs_say_how_a_round_between_planners_ends() -> None:
+    """Correlations with the returns of 300 rounds (seed 4), larger with fewer cards left. A net's rounds: 0.61."""
+    rng, bot = np.random.default_rng(4), PlannerBot()
+    states, found = ROUND.reset(300, rng), []
+    bot.begin(ROUND, 300, rng)
+    while True:
+        running = np.flatnonzero(~ROUND.finished(states))
+        if not len(running):
+            break
+        now = states[running]
+        found.append((running, now["left"].sum(axis=1), ROUND.play_out(now)[:, 0]))
+        ROUND.step(now, bot.act(now, running, rng))
+        states[running] = now
+    at, left, points = (np.concatenate(part) for part in zip(*found, strict=True))
+    returns = ROUND.returns(states)[at, 0]
+    playing = ~np.isnan(points)
+    late = playing & (left < 40)
+    early = playing & (left >= 80)
+    assert np.corrcoef(points[late], returns[late])[0, 1] > np.corrcoef(points[early], returns[early])[0, 1] > 0.3
+    assert np.corrcoef(points[late], returns[late])[0, 1] > 0.6

@@ -20,10 +20,10 @@ from envs.guandan.beliefs.net import HandsBelief, shipped_belief
 from envs.guandan.beliefs.placements import deal_often
 from envs.guandan.bots.bot import GuanDanBot
 from envs.guandan.bots.planner import copy_action
-from envs.guandan.bots.playouts import FIELDS, PLAYED, group_hand, next_mover, play_out
 from envs.guandan.inputs.candidates import MOST_CANDIDATES, new_notes, note_plan, pick_candidates
 from envs.guandan.inputs.deals import redeal_often
 from envs.guandan.inputs.layout import MOST_PLAYS, write_split
+from envs.guandan.inputs.playouts import FIELDS, PLAYED, group_hand, next_mover, play_out
 from envs.guandan.inputs.splits import new_desk, split
 from envs.guandan.inputs.tribute import USUAL_PRICES, tribute_choice
 from envs.guandan.rules.cards import PASS, action_dtype

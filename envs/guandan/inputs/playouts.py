@@ -11,13 +11,16 @@ A group is a row of `int16[5]`: kind, value, size, class of the bomb or -1, whet
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from envs.compiled import kernel
+from envs.game import States
 from envs.guandan.inputs.layout import MOST_PLAYS, write_split
-from envs.guandan.inputs.splits import split
-from envs.guandan.rules.cards import PASS, SINGLE
+from envs.guandan.inputs.splits import new_desk, split
+from envs.guandan.inputs.tribute import USUAL_PRICES
+from envs.guandan.rules.cards import PASS, SINGLE, action_dtype
 from envs.guandan.rules.comparison import NOT_A_BOMB, bomb_class, value_of
-from envs.guandan.rules.state import SEATS
+from envs.guandan.rules.state import PLAY, SEATS
 
 KIND, VALUE, SIZE, BOMB_CLASS, PLAYED = range(5)
 FIELDS = 5
@@ -156,3 +159,37 @@ def play_out(groups, counts, left, mover, holder, passes, beat, order, out):
         place += 1
     points = 4 - place
     return points if order[0] % 2 == 0 else -points
+
+
+@kernel
+def _play_out_all(states, price, rows, points):
+    """Writes the points of team 0 at the ends of rounds, `float32[B]`."""
+    desk, beat = new_desk(), np.zeros(4, np.int64)
+    groups = np.zeros((SEATS, MOST_PLAYS, FIELDS), np.int16)
+    counts, left, order = np.zeros(SEATS, np.int64), np.zeros(SEATS, np.int64), np.zeros(SEATS, np.int64)
+    for b in range(states.shape[0]):
+        state = states[b]
+        if state.phase != PLAY:
+            points[b] = np.nan
+            continue
+        level = np.int64(state.level)
+        groups[:, :, PLAYED] = 1
+        for seat in range(SEATS):
+            left[seat], order[seat], counts[seat] = state.left[seat], state.order[seat], 0
+            if left[seat] > 0:
+                counts[seat] = group_hand(desk, state.low[seat], state.high[seat], level, price, rows, groups[seat])
+        kind, rank, size = np.int64(state.beat_kind), np.int64(state.beat_rank), np.int64(state.beat_size)
+        beat[0], beat[1], beat[2], beat[3] = kind, value_of(kind, rank, level), size, bomb_class(kind, size)
+        mover, holder, passes = np.int64(state.to_move), np.int64(state.holder), np.int64(state.passes)
+        points[b] = play_out(groups, counts, left, mover, holder, passes, beat, order, np.int64(state.out))
+
+
+def points_by_groups(states: States) -> NDArray[np.float32]:
+    """Plays rounds out from their positions, `[B]` records, by groups of the usual prices.
+
+    Returns:
+        The points of team 0, `float32[B]`; NaN for a round in which cards of tribute are still to be given.
+    """
+    points = np.empty(len(states), np.float32)
+    _play_out_all(states, USUAL_PRICES, np.empty(MOST_PLAYS, action_dtype), points)
+    return points
