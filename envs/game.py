@@ -69,6 +69,13 @@ class GameSpec:
         return self.action_shapes.get(encoding, self.action_features)
 
     @property
+    def stakes(self) -> float | None:
+        """The largest return, if games are won by more or less, as hands of poker are: mean returns rank players there,
+        and numbers of won games do not. None where it is 1, for teams, of whose games the rules name the winner, and
+        without a constant sum."""
+        return self.max_return if self.max_return != 1 and not self.teams and self.constant_sum else None
+
+    @property
     def beyond_zero_sum(self) -> str:
         """How the game differs from one of two players with a constant sum; empty if it is one."""
         return "" if self.num_players == 2 and self.constant_sum else beyond_zero_sum(self.num_players)

@@ -65,10 +65,11 @@ class Tournament:
         """Returns a frame of pandas with a row for each agent, in the order of `agents`.
 
         The columns are ``rating``, in Elo points, the bounds ``low`` and ``high`` of its 95 % interval, and the agent's
-        win rate against every agent by name; without ratings, its mean return against copies of every agent.
+        win rate against every agent by name, or its mean return in a game with stakes; without ratings, its mean return
+        against copies of every agent.
         """
         table, bounds = self.found["table"], self.found["ratings_ci95"]
-        key = "win_rate" if self.ratings else "mean_return"
+        key = "mean_return" if by_returns(self.found) else "win_rate"
         rows = [
             {"agent": agent}
             | (
@@ -102,10 +103,16 @@ class Tournament:
                 [f"{self.ratings[agent]:+.0f} [{bounds[agent][0]:+.0f}, {bounds[agent][1]:+.0f}]"] if bounds else []
             )
             rows.append((agent, *rating, *(describe_cell(each) if each else "" for each in cells)))
-        told = "Elo relative to the mean, and games won in % against each agent" if bounds else SEVERAL
+        entries = "mean return" if by_returns(self.found) else "games won in %"
+        told = f"Elo relative to the mean, and {entries} against each agent" if bounds else SEVERAL
         caption = f"{self.found['game']}, {self.found['games']:,} games a pair: {told}, with 95 % intervals"
         columns = ("agent", *(["Elo"] if bounds else []), *(f"against {other}" for other in self.agents))
         return html_table(columns, rows, caption)
+
+
+def by_returns(found: Mapping[str, Any]) -> bool:
+    """Whether the table of a tournament has mean returns, as in games with stakes or of more than two sides."""
+    return all("mean_return" in cell for row in found["table"].values() for cell in row.values())
 
 
 SEVERAL = "mean return of each agent, with all other seats held by copies of another"
@@ -130,7 +137,8 @@ def tournament(
     report: Callable[[str], None] = warn,
     progress: bool = True,
 ) -> Tournament:
-    """Plays all pairs of agents on the same deals, and rates the agents.
+    """Plays all pairs of agents on the same deals, and rates the agents, in games with stakes
+    (`envs.game.GameSpec.stakes`) by their returns, in others by games won.
 
     In games of more than two players without teams there are no ratings: of each pair, each agent has every seat in
     turn, and copies of the other have all other seats.
@@ -150,8 +158,9 @@ def tournament(
 
     Returns:
         ``game``, ``game_options``, ``agents``, ``games``, ``seed``, ``table`` (win rate of the row's agent against the
-        column's, or its mean return against copies of it), ``pairs`` (a `MatchResult` each), ``ratings`` (Elo, best
-        first), ``ratings_ci95`` and ``seconds``; ``commits`` of those agents that come from the Hugging Face hub.
+        column's, and its mean return in a game with stakes or against copies of it), ``pairs`` (a `MatchResult` each),
+        ``ratings`` (Elo, best first), ``ratings_ci95`` and ``seconds``; ``commits`` of those agents that come from the
+        Hugging Face hub.
 
     Raises:
         UsageError: there are fewer than two agents, an agent is given twice, a name or option is unknown, a run belongs
@@ -179,7 +188,11 @@ def tournament(
             "agents": list(named),
             "games": games,
             "seed": seed,
-            **(_rated if len(sides_of(rules).names) == 2 else _unrated)(found, list(named)),
+            **(
+                _rated(found, list(named), rules.spec.stakes)
+                if len(sides_of(rules).names) == 2
+                else _unrated(found, list(named))
+            ),
             "pairs": [{"agent": one, "against": other, **match.as_dict()} for (one, other), match in found.items()],
             "seconds": perf_counter() - started,
             **record_of_commits(given),
@@ -205,9 +218,9 @@ def _named(agents: Sequence[str | Agent]) -> dict[str, str | Agent]:
     return found
 
 
-def _rated(found: Pairs, names: Sequence[str]) -> dict[str, Any]:
+def _rated(found: Pairs, names: Sequence[str], stakes: float | None) -> dict[str, Any]:
     """The table and the ratings of a game of two sides."""
-    told = standings_of(found)
+    told = standings_of(found, stakes)
     return {
         "table": {row: {column: told["table"][row][column] for column in names if column != row} for row in names},
         "ratings": {each["agent"]: each["rating"] for each in told["ratings"]},
@@ -241,17 +254,19 @@ def play_pairs(
         found[one, other] = match
         low, high = match.deals.ci95 if match.deals else match.ci95
         line = f"{one} wins {describe_share(match.win_rate, low, high)} % against {other}"
-        if several:
+        if several or rules.spec.stakes is not None:
             mean = describe_mean(match.mean_return, *match.mean_return_ci95)
-            line = f"{one} returns {mean} a game against copies of {other}"
+            line = f"{one} returns {mean} a game against {'copies of ' if several else ''}{other}"
         report(f"{line} (pair {i + 1} of {len(pairs)}, {match.seconds:.0f} s)")
     return found
 
 
-def standings_of(pairs: Pairs) -> dict[str, Any]:
-    """Returns the standings of a league of these matches and no others, which were all played on the same deals."""
+def standings_of(pairs: Pairs, stakes: float | None = None) -> dict[str, Any]:
+    """Returns the standings of a league of these matches and no others, which were all played on the same deals; for
+    `stakes` see `envs.game.GameSpec`."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
-    league = LeagueConfig(game="", members=tuple(Member(name=name, fingerprint=name) for name in names))
+    members = tuple(Member(name=name, fingerprint=name) for name in names)
+    league = LeagueConfig(game="", stakes=stakes, members=members)
     results = [
         Result.of(match, round=0, batch=place, agents=pair, fingerprints=pair)
         for place, (pair, match) in enumerate(pairs.items())

@@ -86,23 +86,25 @@ def describe_match(result: Result) -> str:
     if not result["games"]:
         return "\n".join([f"{result['agent']} in {result['game']}, without a match:", *_exploitability(result)])
     low, high = result["ci95"]
-    games = result["games"]
+    games, mean, constant = result["games"], result.get("mean_return"), result.get("constant_sum", True)
+    sized = mean is not None and (not constant or _differ_in_size(mean, result))
+    ends = result.get("mean_return_ci95")
+    returned = f"mean return {mean:+.3g} per game" if sized else ""
+    returned += f" (95 % interval {ends[0]:+.3g} to {ends[1]:+.3g})" if sized and ends else ""
+    counts = f"{result['wins']:,} won, {result['draws']:,} drawn, {result['losses']:,} lost"
+    stakes = sized and constant and not {"ci95_pairs", "equal_share"} & result.keys()  # returns count, not games won
     lines = [
-        f"{result['agent']} against {result['against']}: wins {percent(result['win_rate'])} of {games:,} games of "
-        f"{result['game']} (95 % interval {percent(low)} to {percent(high)}): {result['wins']:,} won, "
-        f"{result['draws']:,} drawn, {result['losses']:,} lost; {_pace(result['games_per_second'])}"
+        f"{result['agent']} against {result['against']}: {returned + '; ' if stakes else ''}wins "
+        f"{percent(result['win_rate'])} of {games:,} games of {result['game']} (95 % interval {percent(low)} to "
+        f"{percent(high)}): {counts}; {_pace(result['games_per_second'])}"
     ]
     if "ci95_pairs" in result:
         low, high = result["ci95_pairs"]
         lines.append(f"by deals, each played from both sides: 95 % interval {percent(low)} to {percent(high)}")
     if "equal_share" in result:
         lines.append(_equal_share(result["equal_share"], len(result["seats"])))
-    mean = result.get("mean_return")
-    constant = result.get("constant_sum", True)
-    if mean is not None and (not constant or _differ_in_size(mean, result)):
-        interval = result.get("mean_return_ci95")
-        around = f" (95 % interval {interval[0]:+.3g} to {interval[1]:+.3g})" if interval else ""
-        lines.append(f"mean return {mean:+.3g} per game{around}")
+    if sized and not stakes:
+        lines.append(returned)
     if not constant:
         lines.append("the returns of a game have no constant sum: a return above the mean of the players counts as won")
     seats = [
@@ -242,21 +244,21 @@ def describe_exploit(result: Result) -> str:
 
 
 def describe_tournament(result: Result) -> str:
-    """Formats the result of `dancfr tournament`: a cross-table of win rates in percent, and the ratings; or of mean
-    returns."""
-    from dancfr.agents.tournament import SEVERAL, describe_cell
+    """Formats the result of `dancfr tournament`: a cross-table of win rates or of mean returns, and ratings."""
+    from dancfr.agents.tournament import SEVERAL, by_returns, describe_cell
 
+    told = "return [95 % interval]" if by_returns(result) else "won, in % [95 % interval]"
     agents, cells, rated = result["agents"], result["table"], result["ratings"]
     rows = []
     for row in agents:
-        line = {"won, in % [95 % interval]" if rated else "return [95 % interval]": row}
+        line = {told: row}
         for column in agents:
             found = cells[row].get(column)
             line[f"against {column}"] = describe_cell(found) if found else "-"
         rows.append(line | ({"rating": f"{rated[row]:+.0f}"} if rated else {}))
-    told = "" if rated else f": {SEVERAL}"
-    lines = [f"{result['games']:,} games of {result['game']} each{told}", "", table(rows, list(rows[0]))]
-    if rated and any(_differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
+    seats = "" if rated else f": {SEVERAL}"
+    lines = [f"{result['games']:,} games of {result['game']} each{seats}", "", table(rows, list(rows[0]))]
+    if not by_returns(result) and any(_differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
         lines += ["", "win rates and ratings count games, not how much is won in them; mean return per game:"]
         lines += [f"  {pair['agent']} against {pair['against']}: {_mean_of(pair)}" for pair in result["pairs"]]
     return "\n".join(lines)
@@ -275,7 +277,7 @@ def _differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:
 
 def describe_league(result: Result) -> str:
     """Formats the result of `dancfr league`: ratings, win rates by place, and how well the ratings fit."""
-    ratings, cells = result["ratings"], result["table"]
+    ratings, cells, by_returns = result["ratings"], result["table"], result["stakes"] is not None
     names = [each["agent"] for each in ratings]
     rows = []
     for place, each in enumerate(ratings, 1):
@@ -288,11 +290,12 @@ def describe_league(result: Result) -> str:
         row["games"] = f"{each['games']:,}"
         for column, name in enumerate(names, 1):
             found = cells[each["agent"]].get(name)
-            row[f"v {column}"] = f"{100 * found['win_rate']:.1f}" if found else "-"
+            share = "" if found is None else f"{100 * found['win_rate']:.1f}"
+            row[f"v {column}"] = "-" if found is None else f"{found['mean_return']:+.3g}" if by_returns else share
         rows.append(row)
     lines = [
         f"{result['games']:,} games of {result['game']}, {result['games_now']:,} of them now; "
-        "Elo relative to the mean; games won in % against the agent of each place",
+        f"Elo relative to the mean; {'mean return' if by_returns else 'games won in %'} v the agent of each place",
         f"\n{table(rows, list(rows[0]))}\n",
         *_fit_of_ratings(result),
         "next: " + ", ".join(f"{one} against {other}" for one, other in result["next"][:3]),

@@ -99,7 +99,8 @@ class MatchResult:
         mean_plies: Mean number of decisions of all players per game.
         seconds: Wall-clock seconds of play.
         scores: Mean scores of successive games, as many at a time as the first agent needs to have each side once: 1
-            won, 1/2 drawn, 0 lost, `float32`. Of deals that are played twice these are their two games.
+            won, 1/2 drawn, 0 lost, in games with stakes the return on a scale from 0 to 1, `float32`. Of deals that are
+            played twice these are their two games.
         deals: Results by deal, if deals were played twice.
         equal_share: Reference value for the win rate in games of P > 2 players without teams: the fraction of these
             games that a seat drawn at random won. It is 1/P if every game has one winner. None in games of two sides.
@@ -330,7 +331,8 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
     won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)
     turns = len(sides.names)
-    scores = np.asarray(record.outcome / 2 + 0.5, np.float32)[: len(record.outcome) // turns * turns]
+    score = record.outcome if game.spec.stakes is None else record.value / game.spec.stakes
+    scores = np.asarray(score / 2 + 0.5, np.float32)[: len(record.outcome) // turns * turns]
     interval = bounded_mean(values, most)
     return MatchResult(
         games=int(total["games"]),

@@ -1,8 +1,9 @@
 """Bradley-Terry ratings of agents: their estimate, their uncertainty, and the games that would reduce it most.
 
 An agent of strength a has an expected score of 1 / (1 + exp(b - a)) per game against an agent of strength b (Bradley
-and Terry 1952); a draw scores one half. Strengths are logarithms of odds. Ratings are strengths in Elo points, of which
-400 are odds of 10 to 1.
+and Terry 1952). A game is scored from 0, lost, to 1, won: a draw scores one half, and in a game with stakes
+(`envs.game.GameSpec.stakes`) a return r, of at most m, scores (1 + r / m) / 2. Strengths are logarithms of odds.
+Ratings are strengths in Elo points, of which 400 are odds of 10 to 1.
 
 A single number per agent cannot express cycles, in which A beats B, B beats C and C beats A, and agents of different
 kinds are far from the model. Then an estimate that counts every game depends on which pairs have played most. So every
@@ -13,6 +14,7 @@ whether the model is right or not. `fit_quality` states how far the results are 
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,34 +38,39 @@ class CrossTable:
     """Results of the games between N agents.
 
     Attributes:
-        wins: Number of games that i won against j, `[N, N]`.
-        draws: Number of drawn games of i and j, symmetric `[N, N]`.
+        points: Sum of the scores x of i against j, of which j has 1 - x, `[N, N]`.
+        inner: Sum of x (1 - x) over the games of i and j, symmetric `[N, N]`: 0 where all are won or lost.
     """
 
-    wins: Matrix
-    draws: Matrix
+    points: Matrix
+    inner: Matrix
+
+    @classmethod
+    def of_counts(cls, wins: Matrix, draws: Matrix) -> Self:
+        """Returns the table of won games of i against j and of their drawn games, `[N, N]`."""
+        return cls(wins + draws / 2, draws / 4)
 
     @property
     def games(self) -> Matrix:
         """Number of games of each pair, `[N, N]`."""
-        return self.wins + self.wins.T + self.draws
+        return self.points + self.points.T
 
     @property
     def score(self) -> Matrix:
         """Mean score of i against j per game, `[N, N]`; one half for pairs that have not met."""
         games = self.games
-        return np.where(games > 0, (self.wins + self.draws / 2) / np.maximum(games, 1), 0.5)
+        return np.where(games > 0, self.points / np.maximum(games, 1), 0.5)
 
     @property
     def smoothed(self) -> Matrix:
         """Mean score of i against j with half a game won and half a game lost added, `[N, N]`: neither 0 nor 1."""
-        return (self.wins + self.draws / 2 + 0.5) / (self.games + 1)
+        return (self.points + 0.5) / (self.games + 1)
 
     @property
     def variance(self) -> Matrix:
         """Variance of `smoothed`, `[N, N]`."""
         games = self.games + 1
-        return (self.smoothed * (1 - self.smoothed) - self.draws / (4 * games)) / games
+        return (self.smoothed * (1 - self.smoothed) - self.inner / games) / games
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,13 @@ def bounded_mean(returns: ArrayLike, most: float) -> BoundedMean:
     values = np.asarray(returns, np.float64)
     if not len(values) or np.abs(values).max() > most * (1 + 1e-6):
         raise ValueError(f"expected at least one return, all from {-most:g} to {most:g}, got {len(values)} returns")
-    count, padded = len(values), len(values) + 4
-    mean = float(values.mean())
+    return bounded_mean_of(len(values), float(values.mean()), float(np.square(values).sum()), most)
+
+
+def bounded_mean_of(count: int, mean: float, squares: float, most: float) -> BoundedMean:
+    """Returns the mean and interval of `bounded_mean` from the number of returns, their mean and sum of squares."""
+    padded = count + 4
     middle = count * mean / padded
-    squares = float(np.square(values).sum())
     variance = max((squares + 4 * most**2 - padded * middle**2) / (padded - 1), 0.0)
     error = math.sqrt(variance / padded)
     low, high = max(middle - 1.96 * error, -most), min(middle + 1.96 * error, most)

@@ -29,6 +29,7 @@ class LeagueConfig(Config):
         game_options: Options of the game.
         seed: Seed of all games.
         batch: Number of games that a pair plays at a time, half of them in each seat.
+        stakes: See `envs.game.GameSpec.stakes`; None: scores count wins.
         members: The agents.
     """
 
@@ -36,6 +37,7 @@ class LeagueConfig(Config):
     game_options: dict[str, Any] = {}  # noqa: RUF012 (pydantic copies defaults)
     seed: int = Field(0, ge=0)
     batch: int = Field(100, ge=2, le=100_000, multiple_of=2)
+    stakes: float | None = Field(None, gt=0)
     members: tuple[Member, ...] = ()
 
     @property
@@ -67,8 +69,8 @@ class Result(Config):
         batch: Number of the batch, from 0, which is part of the seed of its games.
         agents: Names of the two agents.
         fingerprints: Their fingerprints, by which results are assigned to members.
-        games, wins, draws, losses, deals, categories, seats, mean_plies, mean_return, seconds: See
-            `dancfr.evaluation.arena.MatchResult`.
+        games, wins, draws, losses, deals, categories, seats, mean_plies, mean_return, return_error, seconds: See
+            `dancfr.evaluation.arena.MatchResult`; the error is of all games by themselves where there are no deals.
     """
 
     round: int = Field(ge=0)
@@ -84,6 +86,7 @@ class Result(Config):
     seats: dict[str, dict[str, float]] = {}  # noqa: RUF012 (pydantic copies defaults)
     mean_plies: float = 0.0
     mean_return: float = 0.0
+    return_error: float = 0.0
     seconds: float = 0.0
 
     @classmethod
@@ -91,6 +94,11 @@ class Result(Config):
         """Returns the result of a match; `about` are the keys that the match does not have."""
         found = match.as_dict()
         return cls.model_validate({key: found[key] for key in cls.model_fields if key in found} | about)
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squares of the returns, in a game without deals that are played twice."""
+        return self.games * ((self.games - 1) * self.return_error**2 + self.mean_return**2)
 
     @model_validator(mode="after")
     def _add_up(self) -> Self:

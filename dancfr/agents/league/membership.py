@@ -96,7 +96,7 @@ def apply_request(request: LeagueRequest, stored: LeagueConfig | None) -> League
         game = game_of(request.add, request.game)
         rules, options = match_rules(game, request.add, request.settings)
         seed, batch = request.seed or 0, BATCH if request.batch is None else request.batch
-        stored = LeagueConfig(game=game, game_options=options, seed=seed, batch=batch)
+        stored = LeagueConfig(game=game, game_options=options, seed=seed, batch=batch, stakes=rules.spec.stakes)
         entering = list(request.add) or list(bots(rules))
     else:
         _refuse_differences(request, stored)

@@ -50,16 +50,21 @@ def counted(config: LeagueConfig, results: Iterable[Result]) -> list[Result]:
 
 
 def cross_table(config: LeagueConfig, results: Iterable[Result]) -> CrossTable:
-    """Returns the sums of the results of all pairs of members."""
+    """Returns the sums of the scores of all pairs of members."""
     place = {member.fingerprint: index for index, member in enumerate(config.members)}
-    wins, draws = np.zeros((2, len(place), len(place)))
+    points, inner = np.zeros((2, len(place), len(place)))
     for result in counted(config, results):
         i, j = (place[each] for each in result.fingerprints)
-        wins[i, j] += result.wins
-        wins[j, i] += result.losses
-        draws[i, j] += result.draws
-        draws[j, i] += result.draws
-    return CrossTable(wins, draws)
+        if config.stakes is None:
+            won, within = result.wins + result.draws / 2, result.draws / 4
+        else:
+            won = result.games * (1 + result.mean_return / config.stakes) / 2
+            within = (result.games - result.squares / config.stakes**2) / 4
+        points[i, j] += won
+        points[j, i] += result.games - won
+        inner[i, j] += within
+        inner[j, i] += within
+    return CrossTable(points, inner)
 
 
 def next_batches(config: LeagueConfig, results: Sequence[Result]) -> list[Batch]:

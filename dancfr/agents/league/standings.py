@@ -9,7 +9,7 @@ import numpy as np
 from dancfr.agents.league.config import LeagueConfig, Result
 from dancfr.agents.league.rounds import counted, cross_table, next_batches
 from dancfr.evaluation.ratings import CrossTable, FitQuality, Matrix, Ratings, fit_quality, fit_ratings
-from dancfr.evaluation.statistics import sweeps, wilson
+from dancfr.evaluation.statistics import bounded_mean_of, sweeps, wilson
 
 
 @dataclass
@@ -19,6 +19,7 @@ class Tally:
     Attributes:
         games, wins, draws, losses: Number of games.
         both, one, none: Number of deals of which the agent has won both games, one and no game; 0 without deals.
+        returned, squares: Sums of its returns, and of their squares.
     """
 
     games: int = 0
@@ -28,18 +29,27 @@ class Tally:
     both: int = 0
     one: int = 0
     none: int = 0
+    returned: float = 0.0
+    squares: float = 0.0
 
     def add(self, result: Result, swapped: bool) -> None:
         """Adds a result, seen from its second agent if `swapped`."""
         wins, losses = (result.losses, result.wins) if swapped else (result.wins, result.losses)
         self.games, self.draws = self.games + result.games, self.draws + result.draws
         self.wins, self.losses = self.wins + wins, self.losses + losses
+        self.returned += result.games * (-result.mean_return if swapped else result.mean_return)
+        self.squares += result.squares
         if result.deals is not None:  # games of teams have no draws, so the loss of one is the win of the other
             both, none = (result.deals[key] for key in (("none", "both") if swapped else ("both", "none")))
             self.both, self.one, self.none = self.both + both, self.one + result.deals["one"], self.none + none
 
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the counts and the win rate with its 95 % interval, over deals if they are played twice."""
+    def as_dict(self, stakes: float | None) -> dict[str, Any]:
+        """Returns the counts, the win rate with its 95 % interval, over deals if they are played twice, and the same of
+        the mean return where returns are scored (`LeagueConfig.stakes`)."""
+        mean = {}
+        if stakes is not None:
+            found = bounded_mean_of(self.games, self.returned / self.games, self.squares, stakes)
+            mean = {"mean_return": found.mean, "mean_return_ci95": [found.low, found.high]}
         deals = (self.both, self.one, self.none)
         interval = sweeps(*deals) if any(deals) else wilson(self.wins, self.games)
         return {
@@ -49,6 +59,7 @@ class Tally:
             "losses": self.losses,
             "win_rate": self.wins / self.games,
             "ci95": list(interval),
+            **mean,
         }
 
 
@@ -61,37 +72,38 @@ def standings(config: LeagueConfig, results: Sequence[Result], correlation: Matr
         correlation: See `fit_ratings`; the batches of a league have deals of their own.
 
     Returns:
-        ``game``, ``game_options``, ``seed``, ``batch``; ``games`` that count, and ``games_not_counted`` of former
-        members and former versions of members; ``ratings``, best first; ``table``, the win rate of the row's agent
-        against the column's; ``pairs``, with expected score and residual; ``fit``, see `FitQuality`; ``next``, the
-        pairs of the next batches.
+        ``game``, ``game_options``, ``seed``, ``batch``, ``stakes``; ``games`` that count, and ``games_not_counted`` of
+        former members and former versions of members; ``ratings``, best first; ``table``, the win rate of the row's
+        agent against the column's, and its mean return in a game with stakes; ``pairs``, with expected score and
+        residual; ``fit``, see `FitQuality`; ``next``, the pairs of the next batches.
     """
     crossed = cross_table(config, results)
     ratings = fit_ratings(crossed, correlation)
     quality = fit_quality(crossed, ratings)
     order = np.argsort(-ratings.strength, kind="stable").tolist()
     games = int(np.triu(crossed.games).sum())
-    tallies = _tallies(config, results)
+    cells = {pair: tally.as_dict(config.stakes) for pair, tally in _tallies(config, results).items()}
     names = config.names
     return {
         "game": config.game,
         "game_options": config.game_options,
         "seed": config.seed,
         "batch": config.batch,
+        "stakes": config.stakes,
         "games": games,
         "games_not_counted": sum(result.games for result in results) - games,
         "ratings": [_rating(names[i], i, ratings, crossed) for i in order],
-        "table": {names[i]: {names[j]: tallies[i, j].as_dict() for j in order if (i, j) in tallies} for i in order},
+        "table": {names[i]: {names[j]: cells[i, j] for j in order if (i, j) in cells} for i in order},
         "pairs": [
             {
                 "agent": names[i],
                 "against": names[j],
-                **tally.as_dict(),
+                **cell,
                 "score": crossed.score[i, j],
                 "expected": ratings.expected[i, j],
                 "residual": quality.residuals[i, j],
             }
-            for (i, j), tally in sorted(tallies.items())
+            for (i, j), cell in sorted(cells.items())
             if i < j
         ],
         "fit": _fit(quality, names),

@@ -261,6 +261,25 @@ def test_standings_are_sums_of_results_from_either_view() -> None:
     assert found["next"] == [["a", "b"]]
 
 
+def test_a_league_with_stakes_is_rated_by_returns(tmp_path: Path) -> None:
+    """`random` wins more hands of Leduc than an equilibrium, and less money. All batches together are as one match."""
+    found = league(tmp_path / "l", game="leduc", add=("random", "pretrained:leduc"), batch=400, games=4000)
+    (pair,) = found["pairs"]
+    results = [json.loads(line) for line in (tmp_path / "l" / "games.jsonl").read_text().splitlines()]
+    assert found["stakes"] == 13
+    assert pair["wins"] > pair["losses"]
+    assert [each["agent"] for each in found["ratings"]] == ["pretrained:leduc", "random"]
+    assert pair["mean_return"] == pytest.approx(np.mean([each["mean_return"] for each in results]))
+    assert pair["score"] == pytest.approx((1 + pair["mean_return"] / 13) / 2)
+    spread = np.mean([each["return_error"] * each["games"] ** 0.5 for each in results])  # of a game
+    low, high = pair["mean_return_ci95"]
+    assert (high - low) / 2 == pytest.approx(1.96 * spread / 4000**0.5, rel=0.05)
+    plot = draw(found)
+    assert plot.title == "Mean returns in leduc"
+    again = league(tmp_path / "l", games=0)
+    assert again["table"] == found["table"]
+
+
 def test_the_picture_names_every_agent_with_its_rating(monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Any] = []
     from dancfr.report import league as module

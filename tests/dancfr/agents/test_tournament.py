@@ -13,7 +13,6 @@ from dancfr.agents.tournament import play_pairs, standings_of, tournament
 from dancfr.cli.output import describe_tournament
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import AgentError, Record, play, summary
-from dancfr.evaluation.statistics import describe_mean
 from envs.game import States
 from envs.guandan import GuanDan
 from envs.ragged import choose_rows
@@ -201,12 +200,33 @@ def test_a_tournament_of_two_players_counts_draws_for_nobody() -> None:
     assert "ci95_pairs" not in pair
 
 
-def test_ratings_of_games_whose_returns_differ_in_size_stand_beside_mean_returns() -> None:
-    found = tournament(["random", "pretrained:leduc"], "leduc", 40, 1).as_dict()
+def test_games_with_stakes_are_rated_by_returns_and_not_by_games_won() -> None:
+    """`random` wins more hands of Leduc than an equilibrium does, and less money."""
+    played = tournament(["random", "pretrained:leduc"], "leduc", 4000, 1)
+    found = played.as_dict()
     (pair,) = found["pairs"]
-    mean = describe_mean(pair["mean_return"], *pair["mean_return_ci95"])
-    assert describe_tournament(found).endswith(f"; mean return per game:\n  random against pretrained:leduc: {mean}")
+    assert pair["wins"] > pair["losses"]
+    assert pair["mean_return_ci95"][1] < 0
+    assert played.agents == ["pretrained:leduc", "random"]
+    low, high = found["ratings_ci95"]["pretrained:leduc"]
+    score = (1 - pair["mean_return"] / 13) / 2
+    assert found["ratings"]["pretrained:leduc"] == pytest.approx(200 * np.log10(score / (1 - score)), abs=0.1)
+    error = pair["return_error"] / 26  # of the score
+    assert (high - low) / 2 == pytest.approx(1.96 * 200 / np.log(10) * error / (score * (1 - score)), rel=0.02)
+    cell = found["table"]["pretrained:leduc"]["random"]
+    assert cell["mean_return"] == pytest.approx(-pair["mean_return"])
+    assert cell["mean_return_ci95"] == pytest.approx([-end for end in reversed(pair["mean_return_ci95"])])
+    text = describe_tournament(found)
+    assert "return [95 % interval]" in text
+    assert "%" not in text.split("interval]")[1], "no shares of games won"
+    assert played.frame().loc["pretrained:leduc", "against random"] == cell["mean_return"]
+
+
+def test_games_without_stakes_are_rated_by_games_won() -> None:
     assert "mean return" not in describe_tournament(tournament(["random", "rush"], "mini-geister", 10).as_dict())
+    rounds = describe_tournament(tournament(["random", "greedy"], "guandan", 20).as_dict())
+    assert "won, in %" in rounds, "the rules of GuanDan name the winners of a round, who have 1, 2 or 3 points"
+    assert "mean return per game:\n  random against greedy: " in rounds
 
 
 def test_intervals_of_ratings_allow_for_the_same_deals_in_all_matches() -> None:

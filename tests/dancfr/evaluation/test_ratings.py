@@ -29,11 +29,11 @@ def table(wins: Any, draws: Any = 0.0) -> CrossTable:
     """Returns a table of wins without its diagonal."""
     wins = np.array(wins, np.float64)
     np.fill_diagonal(wins, 0)
-    return CrossTable(wins, np.broadcast_to(np.asarray(draws, np.float64), wins.shape))
+    return CrossTable.of_counts(wins, np.broadcast_to(np.asarray(draws, np.float64), wins.shape))
 
 
 def added(one: CrossTable, other: CrossTable) -> CrossTable:
-    return CrossTable(one.wins + other.wins, one.draws + other.draws)
+    return CrossTable(one.points + other.points, one.inner + other.inner)
 
 
 def drawn(rate: NDArray[np.float64], games: Any, rng: np.random.Generator, draws: float = 0.0) -> CrossTable:
@@ -44,7 +44,7 @@ def drawn(rate: NDArray[np.float64], games: Any, rng: np.random.Generator, draws
     for i, j in zip(*np.triu_indices(len(rate), 1), strict=True):
         chances = [rate[i, j] - share[i, j] / 2, share[i, j], 1 - rate[i, j] - share[i, j] / 2]
         wins[i, j], even[i, j], wins[j, i] = rng.multinomial(games[i, j], chances)
-    return CrossTable(wins, even + even.T)
+    return CrossTable.of_counts(wins, even + even.T)
 
 
 def test_ratings_are_those_of_which_the_scores_come() -> None:
@@ -146,7 +146,7 @@ def test_the_sensitivity_is_the_change_of_the_ratings_by_a_score() -> None:
     base = table(10_000 * CYCLE)
     ratings = fit_ratings(base)
     for i, j in zip(*np.triu_indices(4, 1), strict=True):
-        wins = base.wins.copy()
+        wins = base.points.copy()
         wins[i, j] += 1
         wins[j, i] -= 1
         change = (fit_ratings(table(wins)).strength - ratings.strength) * 10_000
