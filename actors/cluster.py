@@ -194,17 +194,18 @@ def _init(limit_s: float, **options: Any) -> Any:
         _ended.wait()
 
     threading.Thread(target=call, name="ray-init", daemon=True).start()
+    cure = "; try again, or run in this process with --inline" if address == "local" else ""
     try:
         context, failure = answer.get(timeout=limit_s)
     except queue.Empty:
-        raise RayUnavailable(f"{failed}: it did not answer within {limit_s:g} s") from None
+        raise RayUnavailable(f"{failed}: it did not answer within {limit_s:g} s{cure}") from None
     if failure is None:
         return context
     _ended.set()
     reason = next(iter(str(failure).strip().splitlines()), type(failure).__name__)
     if address != "local" and "RAY_AUTH_MODE" not in os.environ:
         reason += "; if it requires a token, set RAY_AUTH_MODE=token"
-    raise RayUnavailable(f"{failed}: {reason}") from failure
+    raise RayUnavailable(f"{failed}: {reason}{cure}") from failure
 
 
 @contextmanager

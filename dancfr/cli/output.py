@@ -227,7 +227,8 @@ def describe_exploit(result: Result) -> str:
     lines[1:1] = describe_known(result)
     if "exact_exploitability" in result:
         share = result["found_share"]
-        wins = "" if share is None else f": the response wins {percent(share)} of what a best response does"
+        all_of = "all" if share is not None and share > 1 else percent(share or 0.0)  # more than all is chance
+        wins = "" if share is None else f": the response wins {all_of} of what a best response does"
         lines.append(f"exactly it is {result['exact_exploitability']:.4f}{wins}")
     rows = [
         {
@@ -260,14 +261,8 @@ def describe_tournament(result: Result) -> str:
     lines = [f"{result['games']:,} games of {result['game']} each{seats}", "", table(rows, list(rows[0]))]
     if not by_returns(result) and any(_differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
         lines += ["", "win rates and ratings count games, not how much is won in them; mean return per game:"]
-        lines += [f"  {pair['agent']} against {pair['against']}: {_mean_of(pair)}" for pair in result["pairs"]]
+        lines += [f"  {pair['agent']} against {pair['against']}: {describe_cell(pair)}" for pair in result["pairs"]]
     return "\n".join(lines)
-
-
-def _mean_of(match: Mapping[str, Any]) -> str:
-    from dancfr.evaluation.statistics import describe_mean
-
-    return describe_mean(match["mean_return"], *match["mean_return_ci95"])
 
 
 def _differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:

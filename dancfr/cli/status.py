@@ -59,7 +59,7 @@ def facts_of(method: str) -> "Facts":
         return Facts()
     stored, config = known.strategies, known.config
     strategies = None if stored is None else lambda run, iterations: stored(run.config_as(config), iterations)
-    return Facts(known.speed, known.age, strategies, known.budgets)
+    return Facts(known.speed, known.age, strategies, known.budgets, known.result)
 
 
 def _looked(watched: "list[Watched]") -> "list[Status]":

@@ -119,7 +119,7 @@ def _recovered(events: Status) -> str:
 def _checkpoint(checkpoint: Status | None) -> str:
     if checkpoint is None:
         return "none yet"
-    health = "" if not checkpoint["checked"] else "sound" if checkpoint["damage"] is None else "DAMAGED"
+    health = "" if not checkpoint["checked"] else "intact" if checkpoint["damage"] is None else "DAMAGED"
     return _joined(f"of iteration {checkpoint['iteration']}", f"{duration(checkpoint['age_s'])} old", health)
 
 

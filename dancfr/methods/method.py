@@ -64,6 +64,7 @@ class Method:
         pack: Function ``pack(run, name, nets)`` that returns what the agent of a name needs to play, as a
             `dancfr.methods.packed.Packed`; `nets` is the number of nets of a mixture to keep, or None for all. None:
             agents of this method cannot be packed.
+        result: Name of a file that a run has at its end, where settings alone do not tell that it has ended.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Method:
     load_file: Callable[..., Agent] | None = None
     file_kind: str = ""
     pack: Callable[..., Packed] | None = None
+    result: str | None = None
 
     @property
     def budgets(self) -> dict[str, str]:

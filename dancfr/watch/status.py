@@ -42,12 +42,14 @@ class Facts:
         strategies: Given a run and its iterations, returns (iteration, player) of each strategy that the run needs to
             continue; None if the newest one is enough. It may raise UsageError for a run of another version.
         budgets: Keys of settings and of training rows, see `dancfr.watch.progress.Budget.of`.
+        result: Name of a file that a run has at its end, see `dancfr.methods.method.Method`.
     """
 
     speed: Speed | None = None
     age: str | None = None
     strategies: Callable[[Run, int], Iterable[tuple[int, int]]] | None = None
     budgets: Mapping[str, str] = field(default_factory=dict)
+    result: str | None = None
 
 
 class Watched:
@@ -139,6 +141,7 @@ class Watched:
         budget = Budget.of(facts.budgets, config)
         spent = 0.0 if budget is None else budget.spent(record.newest)
         done = record.iteration >= iterations or (limit is not None and record.elapsed_s >= limit) or spent >= 1
+        done = done or (facts.result is not None and (self.path / facts.result).exists())
         holder = find_holder(self.path)
         if holder is None or (done and not holder["here"]):
             state = "finished" if done else "stopped"

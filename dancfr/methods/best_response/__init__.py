@@ -1,6 +1,6 @@
 """A trained best response to a frozen agent: a lower bound of its exploitability."""
 
-from dancfr.methods.best_response.config import PRESETS, BestResponseConfig
+from dancfr.methods.best_response.config import PRESETS, RESULT, BestResponseConfig
 from dancfr.methods.curves import APART_KEYS, Curves, Metric, entropy, throughput
 from dancfr.methods.method import Method, lazily
 from dancfr.watch.progress import Speed
@@ -35,4 +35,5 @@ METHOD = Method(
     curves=CURVES,
     load_file=lazily("dancfr.methods.best_response.agent:load_file"),
     file_kind="best response",
+    result=RESULT,
 )
