@@ -1,13 +1,16 @@
 """Ids of environments: ``dancfr/NAME-v0`` of Gymnasium for games with numbered actions, and of PettingZoo for all.
 
 `import dancfr` registers the ids as soon as gymnasium or PettingZoo is imported, before or after, and imports neither
-of them, nor NumPy, for it.
+of them, nor NumPy, for it. Games of installed packages have ids too, of both kinds, by the names of their entry points:
+the packages are imported when an environment is made.
 """
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -76,8 +79,15 @@ def register_when_imported() -> None:
         sys.meta_path.insert(0, _Finder)
 
 
+def games_of_packages() -> tuple[str, ...]:
+    """Returns the names of the entry points by which installed packages register games."""
+    names = sorted(entry.name for entry in metadata.entry_points(group="dancfr.games"))
+    return tuple(name for name in names if re.fullmatch(r"[\w-]+", name) and name not in (*GAMES, *LISTED_GAMES))
+
+
 def _register_with_gymnasium(registration: ModuleType) -> None:
-    known: dict[str, dict[str, Any]] = {ANY_GAME: {}} | {id_of(name): {"game": name} for name in GAMES}
+    names = (*GAMES, *games_of_packages())
+    known: dict[str, dict[str, Any]] = {ANY_GAME: {}} | {id_of(name): {"game": name} for name in names}
     for env_id, kwargs in known.items():
         if env_id not in registration.registry:
             registration.register(
@@ -89,7 +99,7 @@ def _register_with_gymnasium(registration: ModuleType) -> None:
 
 
 def _register_with_pettingzoo(registration: ModuleType) -> None:
-    for name in (*GAMES, *LISTED_GAMES):
+    for name in (*GAMES, *LISTED_GAMES, *games_of_packages()):
         if aec_id_of(name) not in registration.aec_registry:
             registration.register("aec", aec_id_of(name), "dancfr.gym:make_aec_env", kwargs={"game": name})
 
@@ -108,12 +118,16 @@ def make_aec_env(game: str, render_mode: str | None = None, view: int | None = N
         options: Options of the game.
 
     Raises:
-        UsageError: the game or an option does not exist.
+        UsageError: the game or an option does not exist, or a game of an installed package has no environment.
     """
+    from dancfr.errors import UsageError
     from dancfr.games.registry import make_game
+    from envs.playable import Playable
 
-    shown = {} if view is None else {"view": view}
-    return make_game(game, **options).env(render_mode=render_mode, **shown)  # type: ignore[attr-defined]
+    shown, rules = {} if view is None else {"view": view}, make_game(game, **options)
+    if not isinstance(rules, Playable):
+        raise UsageError(f"{game} has no environment of PettingZoo: derive its class from envs.playable.Playable")
+    return rules.env(render_mode=render_mode, **shown)
 
 
 class _Finder:

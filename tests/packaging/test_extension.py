@@ -104,6 +104,23 @@ def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_pat
     assert "Share of heads" in page
 
 
+def test_a_game_of_a_package_is_an_environment_of_gymnasium_and_pettingzoo(installed: Path, tmp_path: Path) -> None:
+    program = """
+import dancfr, gymnasium, pettingzoo, sys
+print("pennies" in sys.modules)
+env = gymnasium.make("dancfr/Pennies-v0", opponent="stubborn", seat=0, bonus=3)
+print(env.reset(seed=1)[1]["action_mask"].tolist())
+made = pettingzoo.make("aec", "dancfr/pennies-v0", bonus=4)
+made.reset(seed=1)
+print(made.unwrapped.game.bonus, made.agent_selection)
+"""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines() == ["False", "[1, 1]", "4 player_0"], done.stderr
+
+
 def test_game_of_ones_own_limits_matches_and_adapts_agents(installed: Path, tmp_path: Path) -> None:
     """An agent that was trained with another bonus is shown it; matches have the record's limit, not the agent's."""
     train = ("train", "pennies-hedge", "--inline", "--wandb", "off", "iterations=2", "--json", "--run-dir")

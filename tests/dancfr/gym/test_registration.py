@@ -15,6 +15,7 @@ from dancfr import gym
 from dancfr.errors import UsageError
 from dancfr.games import registry
 from envs.game import Game
+from tests.ragged_game import HeapGame
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {"torch", "ray", "numba", "dancfr.games.registry"}
@@ -57,6 +58,12 @@ def test_environment_of_pettingzoo_takes_options_of_the_game_and_of_its_view() -
     assert (made.unwrapped.game.ply_limit, made.unwrapped.view, made.render_mode) == (7, 1, "ansi")
     with pytest.raises(UsageError, match=r"no option of geister named 'ply_limt'; did you mean ply_limit\?"):
         pettingzoo.make("aec", "dancfr/geister-v0", ply_limt=7)
+
+
+def test_a_game_without_an_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "make_game", lambda name: HeapGame())
+    with pytest.raises(UsageError, match="heap has no environment of PettingZoo: derive its class from envs.playable"):
+        gym.make_aec_env("heap")
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ import numpy as np
 from envs.agent import Agent
 from envs.game import GameSpec, IllegalAction
 from envs.lazy import lazily
+from envs.playable import Playable
 from envs.record import GameRecord, options_of
 
 STATE = np.dtype([("hidden", np.int8), ("guess", np.int8)])  # -1: not chosen yet
 
 
 @dataclass(frozen=True)
-class Pennies:
+class Pennies(Playable):
     """Player 0 hides heads (0) or tails (1), player 1 guesses. A right guess wins 1, or `bonus` for heads.
 
     With `ply_limit=1` no player guesses, and the game is a draw.
