@@ -1,4 +1,4 @@
-"""The package in `extension`, with a game and a method of its own, as pip installs it."""
+"""The package in `examples/package`, with a game and a method of its own, as pip installs it."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXTENSION = Path(__file__).resolve().parent / "extension"
+EXTENSION = Path(__file__).resolve().parents[2] / "examples" / "package"
 
 
 def install(tmp_path_factory: pytest.TempPathFactory) -> Path:
