@@ -1,6 +1,7 @@
 """Search at play time as options of any agent's name: ``runs/x?search=512``, ``runs/x?ms=50&depth=8``."""
 
 from dataclasses import replace
+from difflib import get_close_matches
 
 from dancfr.errors import UsageError
 from dancfr.methods.agent_name import SEARCH, AgentName
@@ -23,7 +24,8 @@ def split_search(wanted: AgentName) -> tuple[AgentName, RolloutSettings | None]:
     """Separates the options of a search from those of the agent that searches; None if the name asks for no search.
 
     Raises:
-        UsageError: an option has a value of another type or out of bounds, or there is no budget, or there are two.
+        UsageError: an option has a value of another type or out of bounds, or nearly the name of one of a search, or
+            there is no budget, or there are two.
     """
     taken = [(key, value) for key, value in wanted.query if key in OPTIONS]
     if not taken:
@@ -36,6 +38,9 @@ def split_search(wanted: AgentName) -> tuple[AgentName, RolloutSettings | None]:
     except UsageError as error:
         raise UsageError(f"{wanted.text}: {error}") from None
     rest = tuple(pair for pair in wanted.query if pair not in taken)
+    for key, _ in rest:  # the agent that searches would name its own options alone
+        if close := get_close_matches(key, OPTIONS, 1, cutoff=0.85):
+            raise UsageError(f"{wanted.text}: no option named '{key}'; did you mean {close[0]}?")
     return replace(wanted, query=rest), settings
 
 

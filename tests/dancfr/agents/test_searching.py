@@ -67,6 +67,8 @@ def test_a_name_with_search_is_the_agent_with_its_options(gradient_run: Path) ->
         ("depth=3", "search=ROLLOUTS or ms=MILLISECONDS, and not both"),
         ("search=10&doubt=2", "doubt must be .* 1"),
         ("serch=10", "did you mean search"),
+        ("search=10&playout=0.2", "did you mean playouts"),
+        ("search=10&playouts=1.5", "playouts must be .* 1"),
     ],
 )
 def test_a_wrong_option_of_a_search_is_one_line_and_exit_code_2(
