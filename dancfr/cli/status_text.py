@@ -143,9 +143,19 @@ def _evaluations(run: Status) -> str:
         won = describe_share(row["win_rate"], *row["ci95"]) if row["ci95"] else f"{100 * row['win_rate']:.1f}"
         rows.append(
             {"policy": row["policy"], "against": row["opponent"], "won, in % [95 % interval]": won}
+            | _mean_return(row)
             | {"games": row["games"] or "", "iteration": row["iteration"]}
         )
-    return output.table(rows, list(rows[0]))
+    columns = max((list(row) for row in rows), key=len)
+    return output.table(rows, columns)
+
+
+def _mean_return(row: Status) -> dict[str, str]:
+    """The mean return where the numbers of games won and lost do not tell it; rows of old runs have none."""
+    mean, games = row["mean_return"], row["games"]
+    if mean is None or not games or abs(mean - (row["wins"] - row["losses"]) / games) < 1e-9:
+        return {}
+    return {"mean return": f"{mean:+.3g}"}
 
 
 def _newest_wins(run: Status) -> str:

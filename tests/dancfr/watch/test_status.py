@@ -113,6 +113,16 @@ def test_the_speed_of_all_training_is_told_beside_that_of_its_part(tmp_path: Pat
     assert "2.0 s each, 1.2k decisions/s in traversals, 50/s over all of the training" in describe(told)
 
 
+def test_mean_returns_stand_where_the_numbers_of_games_won_do_not_tell_them(tmp_path: Path) -> None:
+    with trained(tmp_path / "run", iterations=12, saved=10) as run:
+        run.metrics.append(win(11, "random", 4) | {"mean_return": -0.2})
+        assert "mean return" not in describe(Watched(tmp_path / "run").look())
+        run.metrics.append(win(12, "random", 4) | {"mean_return": 0.35})
+        lines = describe(Watched(tmp_path / "run").look()).splitlines()
+    (heading,) = (line for line in lines if line.endswith("mean return  games  iteration"))
+    assert lines[lines.index(heading) + 1].split()[-3:] == ["+0.35", "10", "12"]
+
+
 def test_a_run_before_its_first_iteration_says_what_it_does(tmp_path: Path, command: Command) -> None:
     with trained(tmp_path / "run", iterations=0, saved=0) as run:
         write_step(run.path, "starting Ray")
