@@ -114,7 +114,7 @@ def describe_match(result: Result) -> str:
         if counts["games"]
     ]
     endings = [
-        {"outcome": name, "games": f"{count:,}", "share": percent(count / games)}
+        {"outcome": name.removesuffix(" by over"), "games": f"{count:,}", "share": percent(count / games)}
         for name, count in result.get("categories", {}).items()
     ]
     if "exploitability" in result:

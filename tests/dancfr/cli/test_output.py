@@ -67,6 +67,11 @@ def test_returns_that_the_counts_do_not_tell_are_shown() -> None:
     assert ": mean return +1.5 per game (95 % interval +1.25 to +1.75); wins " in text
 
 
+def test_the_only_ending_of_a_game_is_not_named() -> None:
+    lines = describe_match(match(categories={"win by over": 60, "loss by over": 40})).splitlines()
+    assert [line.split()[:2] for line in lines[-2:]] == [["win", "60"], ["loss", "40"]]
+
+
 def test_a_seat_without_games_is_left_out() -> None:
     seats = {"first": SEATS["first"], "second": dict.fromkeys(SEATS["second"], 0)}
     assert "second" not in describe_match(match(seats=seats))
