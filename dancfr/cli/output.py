@@ -289,8 +289,8 @@ def describe_league(result: Result) -> str:
             row[f"v {column}"] = "-" if found is None else f"{found['mean_return']:+.3g}" if by_returns else share
         rows.append(row)
     lines = [
-        f"{result['games']:,} games of {result['game']}, {result['games_now']:,} of them now; Elo relative to the mean; "
-        f"{'mean return' if by_returns else 'games won in %'} against the agent of each place",
+        f"{result['games']:,} games of {result['game']}, {result['games_now']:,} of them now; Elo relative to the "
+        f"mean; {'mean return' if by_returns else 'games won in %'} against the agent of each place",
         f"\n{table(rows, list(rows[0]))}\n",
         *_fit_of_ratings(result),
         "next: " + ", ".join(f"{one} against {other}" for one, other in result["next"][:3]),
