@@ -3,7 +3,7 @@
 from dataclasses import replace
 from difflib import get_close_matches
 
-from dancfr.errors import UsageError
+from dancfr.errors import UsageError, nearest
 from dancfr.methods.agent_name import SEARCH, AgentName
 from dancfr.runs.config import Config, apply_overrides
 from envs.agent import Agent
@@ -39,8 +39,8 @@ def split_search(wanted: AgentName) -> tuple[AgentName, RolloutSettings | None]:
         raise UsageError(f"{wanted.text}: {error}") from None
     rest = tuple(pair for pair in wanted.query if pair not in taken)
     for key, _ in rest:  # the agent that searches would name its own options alone
-        if close := get_close_matches(key, OPTIONS, 1, cutoff=0.85):
-            raise UsageError(f"{wanted.text}: no option named '{key}'; did you mean {close[0]}?")
+        if get_close_matches(key, OPTIONS, 1, cutoff=0.85):
+            raise UsageError(f"{wanted.text}: {nearest(key, OPTIONS, 'option')}")
     return replace(wanted, query=rest), settings
 
 

@@ -87,7 +87,7 @@ def describe_match(result: Result) -> str:
         return "\n".join([f"{result['agent']} in {result['game']}, without a match:", *_exploitability(result)])
     low, high = result["ci95"]
     games, mean, constant = result["games"], result.get("mean_return"), result.get("constant_sum", True)
-    sized = mean is not None and (not constant or _differ_in_size(mean, result))
+    sized = mean is not None and (not constant or differ_in_size(mean, result))
     ends = result.get("mean_return_ci95")
     returned = f"mean return {mean:+.3g} per game" if sized else ""
     returned += f" (95 % interval {ends[0]:+.3g} to {ends[1]:+.3g})" if sized and ends else ""
@@ -259,13 +259,13 @@ def describe_tournament(result: Result) -> str:
         rows.append(line | ({"rating": f"{rated[row]:+.0f}"} if rated else {}))
     seats = "" if rated else f": {SEVERAL}"
     lines = [f"{result['games']:,} games of {result['game']} each{seats}", "", table(rows, list(rows[0]))]
-    if not by_returns(result) and any(_differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
+    if not by_returns(result) and any(differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
         lines += ["", "win rates and ratings count games, not how much is won in them; mean return per game:"]
         lines += [f"  {pair['agent']} against {pair['against']}: {describe_cell(pair)}" for pair in result["pairs"]]
     return "\n".join(lines)
 
 
-def _differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:
+def differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:
     """Whether games returned other values than 1, 0 and -1, so that the win rate does not determine the mean return."""
     return bool(abs(mean - (match["wins"] - match["losses"]) / match["games"]) > 1e-9)
 

@@ -152,10 +152,9 @@ def _evaluations(run: Status) -> str:
 
 def _mean_return(row: Status) -> dict[str, str]:
     """The mean return where the numbers of games won and lost do not tell it; rows of old runs have none."""
-    mean, games = row["mean_return"], row["games"]
-    if mean is None or not games or abs(mean - (row["wins"] - row["losses"]) / games) < 1e-9:
-        return {}
-    return {"mean return": f"{mean:+.3g}"}
+    mean = row["mean_return"]
+    told = mean is not None and row["games"] and output.differ_in_size(mean, row)
+    return {"mean return": f"{mean:+.3g}"} if told else {}
 
 
 def _newest_wins(run: Status) -> str:

@@ -81,7 +81,9 @@ def register_when_imported() -> None:
 
 def games_of_packages() -> tuple[str, ...]:
     """Returns the names of the entry points by which installed packages register games."""
-    names = sorted(entry.name for entry in metadata.entry_points(group="dancfr.games"))
+    from dancfr.extensions import GAME_GROUP
+
+    names = sorted(entry.name for entry in metadata.entry_points(group=GAME_GROUP))
     return tuple(name for name in names if re.fullmatch(r"[\w-]+", name) and name not in (*GAMES, *LISTED_GAMES))
 
 

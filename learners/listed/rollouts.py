@@ -70,9 +70,10 @@ def roll_out(
         if critic is not None and full is not None and (last or trace < 1) and len(asked):
             at = rows[asked]
             share = weight[at] * np.float32(1 if last else 1 - trace)
-            values = _values(game, full, critic, states[asked], players[at], most)
+            undecided = states[asked]
+            values = _values(game, full, critic, undecided, players[at], most)
             if playouts and isinstance(game, PlaysOut):
-                _blend(values, game.play_out(states[asked]), players[at], np.float32(agent.win_bonus), playouts)
+                _blend(values, game.play_out(undecided), players[at], np.float32(agent.win_bonus), playouts)
             returns[at] += share * values
             weight[at] *= np.float32(trace)
         if last:

@@ -20,11 +20,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install(tmp_path_factory)
 
 
+def python(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python in a process that sees the package."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
 def dancfr(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command in a process that sees the package."""
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
-    command = [sys.executable, "-m", "dancfr", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return python(installed, folder, "-m", "dancfr", *arguments)
 
 
 def result(done: subprocess.CompletedProcess[str]) -> dict:
@@ -114,10 +119,7 @@ made = pettingzoo.make("aec", "dancfr/pennies-v0", bonus=4)
 made.reset(seed=1)
 print(made.unwrapped.game.bonus, made.agent_selection)
 """
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{installed}"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
-    )
+    done = python(installed, tmp_path, "-c", program)
     assert done.stdout.splitlines() == ["False", "[1, 1]", "4 player_0"], done.stderr
 
 
