@@ -70,15 +70,13 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 def describe_training(result: Result) -> str:
     """Formats the result of `dancfr train`."""
     from dancfr.watch.progress import duration
+    from dancfr.watch.strength import describe_each
 
     lines = [
         f"{result['run_dir']}: {result['iterations']} iterations in {duration(result['seconds'])} of training, "
         f"{result['samples']:,} samples"
     ]
-    for name, value in result["metrics"].items():
-        exact = name.endswith("/nash_conv")
-        lines.append(f"  {name}: {value:.4g}" if exact else f"  {name}: {100 * value:.1f} % of games won")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {line}" for line in describe_each(result["metrics"]))])
 
 
 def describe_match(result: Result) -> str:
@@ -87,12 +85,12 @@ def describe_match(result: Result) -> str:
         return "\n".join([f"{result['agent']} in {result['game']}, without a match:", *_exploitability(result)])
     low, high = result["ci95"]
     games, mean, constant = result["games"], result.get("mean_return"), result.get("constant_sum", True)
-    sized = mean is not None and (not constant or differ_in_size(mean, result))
+    stakes = result.get("stakes") is not None  # returns count, not games won
+    sized = mean is not None and (stakes or not constant or differ_in_size(mean, result))
     ends = result.get("mean_return_ci95")
     returned = f"mean return {mean:+.3g} per game" if sized else ""
     returned += f" (95 % interval {ends[0]:+.3g} to {ends[1]:+.3g})" if sized and ends else ""
     counts = f"{result['wins']:,} won, {result['draws']:,} drawn, {result['losses']:,} lost"
-    stakes = sized and constant and not {"ci95_pairs", "equal_share"} & result.keys()  # returns count, not games won
     lines = [
         f"{result['agent']} against {result['against']}: {returned + '; ' if stakes else ''}wins "
         f"{percent(result['win_rate'])} of {games:,} games of {result['game']} (95 % interval {percent(low)} to "

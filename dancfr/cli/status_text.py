@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from dancfr.cli import output
 from dancfr.evaluation.statistics import describe_share
-from dancfr.watch.progress import NASH_CONV, Speed, describe_pace, describe_wins, duration, readable
+from dancfr.watch.progress import Speed, describe_pace, duration, readable
 from dancfr.watch.status import OPEN, Status, count
+from dancfr.watch.strength import NASH_CONV, describe_measures, measures
 
 
 def describe(result: output.Result) -> str:
@@ -158,8 +159,10 @@ def _mean_return(row: Status) -> dict[str, str]:
 
 
 def _newest_wins(run: Status) -> str:
-    latest = {f"{row['policy']}/{row['opponent']}": row["win_rate"] for row in run["evaluations"]}
-    return describe_wins(latest | {f"{of}/{NASH_CONV}": row["nash_conv"] for of, row in run["nash_conv"].items()})
+    latest = {
+        name: value for row in run["evaluations"] for name, value in measures({"kind": "evaluation"} | row).items()
+    }
+    return describe_measures(latest | {f"{of}/{NASH_CONV}": row["nash_conv"] for of, row in run["nash_conv"].items()})
 
 
 def _counts(counts: Mapping[str, float]) -> str:

@@ -105,6 +105,8 @@ class MatchResult:
         equal_share: Reference value for the win rate in games of P > 2 players without teams: the fraction of these
             games that a seat drawn at random won. It is 1/P if every game has one winner. None in games of two sides.
         constant_sum: Whether the returns of a game have a constant sum. If not, a lost game may have a high return.
+        stakes: The largest return of a game with stakes, in which the mean return counts and not the games won, see
+            `envs.game.GameSpec.stakes`.
     """
 
     games: int
@@ -122,6 +124,7 @@ class MatchResult:
     deals: Deals | None = None
     equal_share: float | None = None
     constant_sum: bool = True
+    stakes: float | None = None
 
     @property
     def win_rate(self) -> float:
@@ -162,6 +165,8 @@ class MatchResult:
             found["equal_share"] = self.equal_share
         if not self.constant_sum:
             found["constant_sum"] = False
+        if self.stakes is not None:
+            found["stakes"] = self.stakes
         return found
 
 
@@ -350,6 +355,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
         deals=Deals(*(int((won == n).sum()) for n in (2, 1, 0))) if sides.copies == 2 else None,
         equal_share=None if record.winning is None else float(record.winning.mean()),
         constant_sum=game.spec.constant_sum,
+        stakes=game.spec.stakes,
     )
 
 

@@ -29,7 +29,8 @@ from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
 from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
-from dancfr.watch.progress import COMPILING, NASH_CONV, Progress
+from dancfr.watch.progress import COMPILING, Progress
+from dancfr.watch.strength import measures
 from dancfr.watch.tracking import Tracker
 
 SAVE_FAILURES = 3
@@ -255,14 +256,8 @@ class Loop(ABC):
             rows = self.get(ref)
             self._evaluations.pop(0)
             for row in rows:
-                self._note(row)
+                self._latest |= measures(row)
                 self.tracker.log(row | {"elapsed_s": seconds} | final)
-
-    def _note(self, row: Row) -> None:
-        if row["kind"] == "exploitability":
-            self._latest[f"{row['policy']}/{NASH_CONV}"] = row["nash_conv"]
-        else:
-            self._latest[f"{row['policy']}/{row['opponent']}"] = row["win_rate"]
 
     # Checkpoints
 
@@ -345,7 +340,7 @@ class Loop(ABC):
         self.run.truncate_metrics(self.iteration, finals=self.done())
         for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
             self._evaluated = max(self._evaluated, row["iteration"])
-            self._note(row)
+            self._latest |= measures(row)
 
     def finish(self) -> Row:
         """Saves and evaluates the last iteration, unless that has been done, and returns the result.

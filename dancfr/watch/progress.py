@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from dancfr.errors import warn
+from dancfr.watch.strength import describe_measures
 from dancfr.watch.terminal import Shown, Terminal
 
 LINE_EVERY_S = 10.0
@@ -15,9 +16,6 @@ LINE_EVERY_S = 10.0
 
 RECENT, RECENT_S = 10, 10.0
 """The pace is that of the last ten iterations, or of the last ten seconds if those are longer."""
-
-NASH_CONV = "nash_conv"
-"""Takes the place of the opponent's name where the newest NashConv of a policy is shown beside its win rates."""
 
 COMPILING = "compiling kernels that are not cached yet"
 """A step of `Progress.step`."""
@@ -110,7 +108,7 @@ class Progress(Shown):
         self._budget = budget
         self._pace = Pace()
         self._state = ""  # description of the newest iteration, until it is shown as a line
-        self._wins = ""
+        self._measured = ""
         self._next_line = 0.0
         self._note, self._step, self._step_began, self._advanced = note, "", 0.0, False
 
@@ -188,7 +186,7 @@ class Progress(Shown):
             iteration: Number of completed iterations.
             seconds: Seconds of training so far.
             row: Metrics of the iteration. Shown are the speed and, if any had to be replaced, the workers.
-            latest: Newest win rate by ``policy/opponent``, NashConv by ``policy/nash_conv``; shown when they change.
+            latest: Newest measures by name, see `dancfr.watch.strength.measures`; shown when they change.
         """
         self._end_steps()
         self._advanced = True
@@ -196,8 +194,8 @@ class Progress(Shown):
         if not self._enabled:
             return
         self._state = self._describe(iteration, seconds, row or {})
-        wins = describe_wins(latest or {})
-        changed = wins if wins != self._wins else ""
+        measured = describe_measures(latest or {})
+        changed = measured if measured != self._measured else ""
         if self._terminal is not None:
             done = max(
                 iteration / max(1, self._iterations), seconds / self._limit if self._limit else 0.0, self._spent(row)
@@ -205,11 +203,11 @@ class Progress(Shown):
             self._terminal.update(completed=min(1.0, done), state=self._state)
             if changed:
                 self._say(f"iteration {iteration}  {changed}")
-            self._wins = wins
+            self._measured = measured
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_S
             self._say("  ".join(filter(None, (self._state, changed))))
-            self._state, self._wins = "", wins
+            self._state, self._measured = "", measured
 
     def _describe(self, iteration: int, seconds: float, row: Mapping[str, Any]) -> str:
         """Describes the state of the run in a line, the most important part first: narrow terminals cut off its end."""
@@ -297,20 +295,6 @@ def time_left(
     if spent > 0 and iterations > 0:
         ends.append((seconds * (1 - spent) / spent, "budget"))
     return min(ends, key=lambda end: end[0]) if ends else (None, "iterations")
-
-
-def describe_wins(latest: Mapping[str, float]) -> str:
-    """Formats win rates by ``policy/opponent``: ``wins of average: random 99, rush 96 %; of last: random 97 %``."""
-    exact: list[str] = []
-    wins: dict[str, list[str]] = {}
-    for name, value in latest.items():
-        policy, _, opponent = name.partition("/")
-        if opponent == NASH_CONV:
-            exact.append(f"NashConv of {policy} {value:.3g}")
-        else:
-            wins.setdefault(policy, []).append(f"{opponent} {100 * value:.0f}")
-    rates = "; ".join(f"of {policy}: {', '.join(shares)} %" for policy, shares in wins.items())
-    return "  ".join([*exact, *([f"wins {rates}"] if rates else [])])
 
 
 def describe_speed(row: Mapping[str, Any], speed: Speed | None) -> str:

@@ -83,7 +83,18 @@ class Watched:
             raise UsageError(f"cannot read {run.metrics.path}: {reason(error)}") from None
         record, checkpoint = self._record, self._checkpoint(run, thorough)
         newest = record.newest
-        evaluated = ("policy", "opponent", "iteration", "win_rate", "ci95", "games", "wins", "losses", "mean_return")
+        evaluated = (
+            "policy",
+            "opponent",
+            "iteration",
+            "win_rate",
+            "ci95",
+            "games",
+            "wins",
+            "losses",
+            "mean_return",
+            "stakes",
+        )
         exact = ("iteration", "nash_conv")
         standing = self._standing(run, facts)
         workers, trains = record.workers(), standing["state"] in OPEN

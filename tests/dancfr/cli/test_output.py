@@ -62,8 +62,10 @@ def test_values_of_all_players_are_shown_where_they_have_no_constant_sum() -> No
 
 def test_returns_that_the_counts_do_not_tell_are_shown() -> None:
     assert "mean return" not in describe_match(match())
-    assert describe_match(match(mean_return=-0.82)).startswith("runs/x against rush: mean return -0.82 per game; wins ")
-    text = describe_match(match(mean_return=1.5, mean_return_ci95=[1.25, 1.75]))
+    assert describe_match(match(mean_return=-0.82, stakes=2)).startswith(
+        "runs/x against rush: mean return -0.82 per game; wins "
+    )
+    text = describe_match(match(mean_return=1.5, mean_return_ci95=[1.25, 1.75], stakes=2))
     assert ": mean return +1.5 per game (95 % interval +1.25 to +1.75); wins " in text
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dancfr.watch import progress as module
-from dancfr.watch.progress import Budget, Progress, Speed, Steps, describe_wins, duration, readable
+from dancfr.watch.progress import Budget, Progress, Speed, Steps, duration, readable
 
 DECISIONS = Speed("traversal/decisions_per_second", "decisions", "in traversals")
 
@@ -119,15 +119,6 @@ def test_a_resumed_run_counts_its_speed_from_there(capsys: pytest.CaptureFixture
         "iteration 59/100",
         "iteration 60/100  1:20 min left  2.0 s each",
     ]
-
-
-def test_win_rates_are_short() -> None:
-    latest = {"average/random": 0.99, "average/rush": 0.968, "last/random": 0.004}
-    assert describe_wins(latest) == "wins of average: random 99, rush 97 %; of last: random 0 %"
-    assert describe_wins({"average/nash_conv": 0.01234, "last/rush": 1.0}) == (
-        "NashConv of average 0.0123  wins of last: rush 100 %"
-    )
-    assert describe_wins({}) == ""
 
 
 def test_workers_are_shown_once_any_had_to_be_replaced(
