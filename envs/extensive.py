@@ -185,6 +185,9 @@ class FactoredGame(ListedChance):
     """Whether players can tell how many moves have been made. If not, `observe` must show all that a player has done
     and seen, and infosets are told apart by it in place of `public` and `private`."""
 
+    input_bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    """Bounds of the numbers that `encode` returns, for the spaces of environments."""
+
     @abstractmethod
     def public(self, states: States) -> NDArray[np.int64]:
         """Returns the public observation of the last transition, as a code from 0, `int64[B]`.

@@ -41,7 +41,7 @@ class FactoredEnv(GameEnv):
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
+        return self.game.input_bounds
 
     def picture(self, state: np.void) -> str | NDArray[np.uint8]:
         text = self.game.describe(state, self.view)

@@ -99,8 +99,6 @@ def _check_spec(subject: Subject) -> GameSpec:
     if not ragged and (lacking := list(dict.fromkeys(name for name in needed if not hasattr(game, name)))):
         raise subject.wrong(f"{type(game).__name__} lacks {', '.join(lacking)} of envs.game.Game")
     spec: GameSpec = game.spec
-    if spec.name != subject.name:
-        raise subject.wrong(f"spec.name is {spec.name!r}, expected {subject.name!r}, the name on the command line")
     for size in ("num_players", "num_actions", "packed_size", "max_plies"):
         if not _is_length(getattr(spec, size)):
             raise subject.wrong(f"spec.{size} is {getattr(spec, size)!r}, expected a positive whole number")

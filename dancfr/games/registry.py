@@ -148,13 +148,16 @@ def _make_known(name: str, options: Mapping[str, Any]) -> GameBase:
     try:
         if name.startswith(OPENSPIEL):
             return OpenSpielGame(name.removeprefix(OPENSPIEL), name, **options)
-        return entry_of(name).make(**options)
+        game = entry_of(name).make(**options)
     except (ModuleNotFoundError, ValueError) as error:
         raise UsageError(f"{name}: {error}") from None
     except TypeError as error:  # for example of a class that lacks an abstract method
         raise UsageError(f"{name}: the game cannot be made: {one_line(error)}") from error
     except RuntimeError as error:  # of OpenSpiel, whose game refuses its parameters at its first deal
         raise UsageError(f"{name}: {one_line(error)}") from None
+    if (own := getattr(getattr(game, "spec", None), "name", name)) != name:
+        raise UsageError(f"game {name}: spec.name is {own!r}, expected {name!r}, the name on the command line")
+    return game
 
 
 def read_options(name: str, settings: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:

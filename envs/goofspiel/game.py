@@ -1,6 +1,7 @@
 """Goofspiel with hidden bids as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ class Goofspiel(FactoredGame):
     cards: int = 5
     prizes: str = "descending"
     name: str = "goofspiel"
+    input_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     spec: GameSpec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -29,6 +29,7 @@ class Kuhn(FactoredGame):
     """
 
     public_actions: ClassVar[bool] = True
+    input_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     cards: int = 3
     spec: GameSpec = field(init=False, repr=False, compare=False)

@@ -39,6 +39,7 @@ class Leduc(FactoredGame):
     """
 
     public_actions: ClassVar[bool] = True
+    input_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     ranks: int = 3
     suits: int = 2

@@ -33,6 +33,7 @@ class LiarsDice(FactoredGame):
     """
 
     public_actions: ClassVar[bool] = True
+    input_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     dice: int = 1
     faces: int = 6

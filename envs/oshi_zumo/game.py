@@ -1,6 +1,7 @@
 """Oshi-zumo with hidden bids as an `envs.extensive.ExtensiveGame`."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class OshiZumo(FactoredGame):
     size: int = 1
     min_bid: int = 1
     name: str = "oshi_zumo"
+    input_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     spec: GameSpec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

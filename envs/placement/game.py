@@ -37,6 +37,7 @@ class PlacementGame(FactoredGame):
     """
 
     timed: ClassVar[bool] = False
+    input_bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ways: ClassVar[tuple[str, ...]] = ()
     """Names of the endings: how a player wins, and a full board if it can be a draw."""
 

@@ -126,6 +126,8 @@ class AdvantageLearner(ValueNetLearner):
     def _fit_rows(self, rows: NDArray[np.void]) -> dict[str, float]:
         """Runs one fit on rows whose `log_weight` is the logarithm of their weight in the loss."""
         mean_log_weight = _log_mean(rows["log_weight"])
+        if len(rows) == 1:  # a minibatch of one row would be dropped, see `Ranks.parts`
+            rows = np.repeat(rows, 2)
 
         def prepare(part: NDArray[np.void]) -> Targets:
             return self._prepare(part, np.exp(part["log_weight"] - mean_log_weight))

@@ -47,6 +47,15 @@ def test_games_are_drawn_by_the_same_rules():
     assert abs(returns.mean() - value) < 4.5 * returns.std() / np.sqrt(len(returns))
 
 
+def test_its_environment_shows_what_its_space_contains():
+    made = OneCard().raw_env()
+    made.reset(seed=1)
+    while made.agents:
+        agent = made.agent_selection
+        assert made.observation_space(agent).contains(made.observe(agent))
+        made.step(None if made.terminations[agent] else 1)
+
+
 def test_the_document_shows_it():
     """The code in the document is that of the example, to the letter, and short."""
     root = Path(__file__).parents[2]

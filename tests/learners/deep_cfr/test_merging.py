@@ -82,3 +82,20 @@ def test_the_same_seed_gives_the_same_net():
         nets.append(learner.weights())
     assert 8 < found["infostates"] < 40  # cards of one rank look alike to the net
     assert all(nets[0][name].tobytes() == nets[1][name].tobytes() for name in nets[0])
+
+
+@pytest.mark.parametrize("norm", ["none", "batch"])
+def test_the_only_infostate_of_a_player_is_fitted(norm):
+    """As in games in which a player decides once, without having seen anything."""
+    rows = samples(400, 5, infostates=1)
+    training = TrainingSettings(minibatches=300, batch=64, learning_rate=0.02, anneal=True, warm_start=False)
+    learner = AdvantageLearner(GAME, NETWORK.model_copy(update={"norm": norm}), training, merge=True, seed=4)
+    for _ in range(2):
+        learner.fit(iter([rows]), 50)
+    legal = rows["advantage"].any(axis=0)
+    with torch.no_grad():
+        slots = GAME.output_slots(rows["infostate"][:1], "action")
+        learner.trainer.net.eval()
+        values = learner.values([learner.encode(rows["infostate"][:1])], slots, legal[None], learner.trainer.net)[0]
+    mean = np.average(rows["advantage"], axis=0, weights=rows["iteration"])
+    assert values.numpy() == pytest.approx(mean, abs=0.01)
