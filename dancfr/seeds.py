@@ -296,7 +296,7 @@ def train_seeds(
                 f"--parallel {parallel}: this machine has {cpus} CPUs, one for each run: give at most as many, "
                 "and the other runs follow"
             )
-    path = default_run_dir(preset) if folder is None else Path(folder)
+    path = default_run_dir(preset, overrides) if folder is None else Path(folder)
     if is_run(path):
         raise UsageError(f"{path} is the folder of a run: choose another folder for runs of several seeds")
     plan = [(path / f"seed-{seed}", preset, (*overrides, f"seed={seed}")) for seed in seeds]

@@ -38,13 +38,16 @@ def train(
         ),
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder of the run; default: runs/PRESET-TIME, with game=: runs/PRESET-GAME-TIME."
+        ),
     ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
             metavar="N,N,...",
-            help="Train one run with each of these seeds, e.g. 1,2,3, in --run-dir, and tell their means; the same "
+            help="Train one run with each of these seeds, e.g. 1,2,3, in --run-dir, and print their means; the same "
             "command with the same --run-dir continues.",
         ),
     ] = None,

@@ -112,7 +112,7 @@ def note_other_game(base: Config, config: Config, overrides: Sequence[str]) -> N
 
 
 def _start(request: TrainRequest, preset: Preset, method: Method, config: Config) -> tuple[Run, Config]:
-    path = request.run_dir or default_run_dir(preset.name)
+    path = request.run_dir or default_run_dir(preset.name, request.overrides)
     return Run.create(path, preset.name, method.name, config), config
 
 

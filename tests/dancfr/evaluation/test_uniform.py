@@ -1,4 +1,4 @@
-"""The exploitability of uniform play, which is told beside that of agents."""
+"""The exploitability of uniform play, which is shown beside that of agents."""
 
 from pathlib import Path
 from typing import Any

@@ -367,6 +367,22 @@ def test_rows_of_another_kind_are_passed_over(tmp_path: Path) -> None:
             run.read_metrics()
 
 
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (["seed=2", "game=one-card"], "leduc-dream-one-card"),
+        (["game = openspiel:kuhn_poker(players=3) "], "leduc-dream-openspiel-kuhn_poker-players-3"),
+        (["game=kuhn", "game=leduc"], "leduc-dream"),
+        (["game=../x"], "leduc-dream-x"),
+        (["game_options.cards=4", "game="], "leduc-dream"),
+    ],
+)
+def test_default_folders_name_another_game(settings: list[str], name: str) -> None:
+    path = default_run_dir("leduc-dream", settings)
+    assert path.parent == Path("runs")
+    assert path.name.rpartition("-")[0].rpartition("-")[0] == name
+
+
 def test_default_folders_do_not_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = []
