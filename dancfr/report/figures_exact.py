@@ -1,4 +1,4 @@
-"""Draws the results of exact evaluations: NashConv over the number of sampled decisions."""
+"""Draws the results of exact evaluations: NashConv over the number of sampled decisions, or over iterations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,22 +20,23 @@ Published = Mapping[str, Mapping[float, float]]
 
 def wanted_nash_conv(settings: Settings, published: Published | None = None) -> tuple[str, str, partial[Plot | None]]:
     """Returns the request for the figure `nash_conv_curves`, for `dancfr.report.figures.build`."""
-    exact = any(len(run.nash_conv()[0]) for members in settings.values() for run in members)
-    missing = (
-        "rows with samples/decisions of the iterations of exact evaluations" if exact else "rows of exact evaluations"
-    )
-    return "NashConv", missing, partial(nash_conv_curves, settings, published or {})
+    return "NashConv", "rows of exact evaluations", partial(nash_conv_curves, settings, published or {})
 
 
 def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:
-    """Draws NashConv of each setting's average policy over sampled decisions; published curves are dotted."""
+    """Draws NashConv of each setting's average policy over sampled decisions; published curves are dotted.
+
+    Of runs that do not count their decisions, as those of tables, it draws NashConv over iterations.
+    """
     lines: list[Line] = []
+    counted = any(len(run.nash_conv(decisions=True)[0]) for members in settings.values() for run in members)
     for i, (setting, members) in enumerate(settings.items()):
-        runs = [run for run in members if len(run.nash_conv(decisions=True)[0])]
+        runs = [run for run in members if len(run.nash_conv(decisions=counted)[0])]
         if not runs:
             continue
         band = over_iterations([run.nash_conv() for run in runs])
-        band = replace(band, x=_decisions(runs, band.x))
+        if counted:
+            band = replace(band, x=_decisions(runs, band.x))
         name = f"{setting} ({band.runs} runs)" if band.runs > 1 else setting
         lines.append(Line(name, band, i))
         points = {x: y for x, y in published.get(setting, {}).items() if x <= 1.2 * band.x[-1]}
@@ -44,8 +45,8 @@ def nash_conv_curves(settings: Settings, published: Published) -> Plot | None:
             lines.append(Line(f"{setting}, published", over_iterations([curve]), i, 2))
     if not lines:
         return None
-    title = "NashConv of the average policy over decisions sampled"
-    panels = [Panel(title, "decisions", "NashConv", lines, log=True)]
+    title = f"NashConv of the average policy over {'decisions sampled' if counted else 'iterations'}"
+    panels = [Panel(title, "decisions" if counted else "iterations", "NashConv", lines, log=True)]
     dotted = " Dotted: published figures." if any(line.dash for line in lines) else ""
     bands = next((f" Band: {line.band.means}." for line in lines if line.band.known), "")
     note = f"Exact, in the unit of the game.{_uniform(settings)}{bands}{dotted}"

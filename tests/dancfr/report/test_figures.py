@@ -9,6 +9,7 @@ import pytest
 from dancfr.evaluation.statistics import wilson
 from dancfr.report import plots
 from dancfr.report.figures import all_figures, single_runs, total_times, win_rates
+from dancfr.report.figures_exact import nash_conv_curves
 from dancfr.report.history import History, by_setting
 from dancfr.report.plots import Plot
 from tests.dancfr.records import evaluation_row, train_row
@@ -44,11 +45,21 @@ def histories(write_run: Any, count: int) -> list[History]:
     return [History.read(write_run(f"s{s}", record(wins=50 + s), seed=s)) for s in range(1, count + 1)]
 
 
-def test_a_figure_that_is_left_out_names_the_missing_rows(write_run: Any) -> None:
-    exact = {"kind": "exploitability", "iteration": 2, "policy": "average", "nash_conv": 1.0}
-    rows = [{key: value for key, value in row.items() if key != "samples/decisions"} for row in record(2)]
-    _, left_out = all_figures(by_setting([History.read(write_run("a", [*rows, exact]))]))
-    assert "NashConv: the runs have no rows with samples/decisions of the iterations of exact evaluations." in left_out
+@pytest.mark.parametrize("counted", [True, False])
+def test_nash_conv_is_drawn_over_decisions_or_else_over_iterations(
+    counted: bool, write_run: Any, drawn: list[Any]
+) -> None:
+    exact = [{"kind": "exploitability", "iteration": t, "policy": "average", "nash_conv": 1.0 / t} for t in (2, 4)]
+    rows = [{key: value for key, value in row.items() if key != "samples/decisions"} for row in record(4)]
+    if counted:
+        rows = [row | ({"samples/decisions": 100 * row["iteration"]} if row["kind"] == "train" else {}) for row in rows]
+    plot = nash_conv_curves(by_setting([History.read(write_run("a", [*rows, *exact]))]), {})
+    assert plot is not None
+    (figure,) = drawn
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == ("decisions" if counted else "iterations")
+    assert axes.lines[0].get_xdata().tolist() == ([200, 400] if counted else [2, 4])
+    assert axes.lines[0].get_ydata().tolist() == [0.5, 0.25]
 
 
 def test_one_run_has_wilson_bands_and_no_legend(write_run: Any, drawn: list[Any]) -> None:
