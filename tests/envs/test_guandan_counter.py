@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from envs.guandan import GuanDan
-from envs.guandan.bots.counter import CounterBot, ReaderBot
+from envs.guandan.bots.counter import CounterBot, ReaderBot, choose_counted
 from envs.guandan.bots.planner import PlannerBot
 from envs.guandan.bots.players import GreedyBot
 from envs.guandan.inputs.layout import MOST_PLAYS
-from envs.guandan.inputs.playouts import BOMB_CLASS, FIELDS, KIND, PLAYED, SIZE, group_hand, play_out
+from envs.guandan.inputs.playouts import BOMB_CLASS, FIELDS, KIND, PLAYED, SIZE, group_hand, play_out, points_by_groups
 from envs.guandan.inputs.splits import new_desk
 from envs.guandan.inputs.tribute import USUAL_PRICES
+from envs.guandan.rules.cards import PASS as NOTHING
 from envs.guandan.rules.cards import action_dtype, count_of
 from envs.guandan.rules.comparison import bomb_class, value_of
+from envs.guandan.rules.generation import LONGEST
 from envs.guandan.rules.state import PLAY, SEATS
 from tests.envs.guandan_tables import chosen, table
 from tests.envs.test_guandan_players import ROUND, seeds, share_won, some_states, team_rounds, with_others_shuffled
@@ -244,3 +246,27 @@ def test_play_outs_say_how_a_round_between_planners_ends() -> None:
     early = playing & (left >= 80)
     assert np.corrcoef(points[late], returns[late])[0, 1] > np.corrcoef(points[early], returns[early])[0, 1] > 0.3
     assert np.corrcoef(points[late], returns[late])[0, 1] > 0.6
+
+
+def test_with_the_true_deal_it_plays_what_wins_most_when_played_out() -> None:
+    """Of ten cheap plays and the pass, the position after each being played out by the rules."""
+    states = np.concatenate(list(some_states()))
+    states = states[(states["phase"] == PLAY) & (states["beat_kind"] != NOTHING)]
+    offsets, rows = ROUND.legal(states)
+    counts = np.diff(offsets)
+    few = np.flatnonzero((counts > 1) & (counts <= 10))
+    hands = [np.ascontiguousarray(states[few][word][:, None]) for word in ("low", "high")]
+    actions = np.zeros(len(few), action_dtype)
+    choose_counted(states[few], *hands, USUAL_PRICES, np.empty(LONGEST, action_dtype), actions)
+
+    def played_out(at: Any, played: Any) -> Any:
+        after = states[at]
+        ROUND.step(after, played)
+        return np.where(states[at]["to_move"] % 2 == 0, 1, -1) * points_by_groups(after)
+
+    every = played_out(np.repeat(np.arange(len(states)), counts), rows)
+    best = np.array([every[offsets[b] : offsets[b + 1]].max() for b in few])
+    found = played_out(few, actions)
+    known = ~np.isnan(best)
+    assert known.sum() > 100
+    assert (found == best)[known].all()
