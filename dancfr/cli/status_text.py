@@ -25,7 +25,7 @@ def _describe_runs(runs: list[Status]) -> str:
             "left": _time(run["eta_s"]),
             "checkpoint": "none" if run["checkpoint"] is None else run["checkpoint"]["iteration"],
             "warnings": len(run["warnings"]) or "",
-            "newest evaluation": _newest_wins(run),
+            "newest evaluation": _newest_measures(run),
         }
         for run in runs
     ]
@@ -158,7 +158,7 @@ def _mean_return(row: Status) -> dict[str, str]:
     return {"mean return": f"{mean:+.3g}"} if told else {}
 
 
-def _newest_wins(run: Status) -> str:
+def _newest_measures(run: Status) -> str:
     latest = {
         name: value for row in run["evaluations"] for name, value in measures({"kind": "evaluation"} | row).items()
     }

@@ -153,10 +153,12 @@ class Following:
 
 
 def evaluated(row: Row) -> dict[str, float]:
-    """Returns the metrics of an evaluation: a win rate and readings, or NashConv and validation errors."""
+    """Returns the metrics of an evaluation: win rate, mean return in games with stakes and readings, or NashConv and
+    validation errors."""
     of = f"evaluation/{row.get('policy')}"
     named: Row = {f"{of}/{row.get('opponent')}/win_rate": row.get("win_rate"), f"{of}/nash_conv": row.get("nash_conv")}
-    named |= {f"{of}/{row.get('opponent')}/{key}": value for key, value in row.items() if key.startswith("read")}
+    told = [key for key in row if key.startswith("read") or (key == "mean_return" and row.get("stakes") is not None)]
+    named |= {f"{of}/{row.get('opponent')}/{key}": row[key] for key in told}
     named |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
     return {key: value for key, value in named.items() if is_number(value)}
 

@@ -18,7 +18,7 @@ from dancfr.runs.recorded_games import is_record
 from dancfr.runs.run import Run
 from dancfr.watch.following import Row, is_number
 
-CHARTS = {"win_rate": "Share of games won", "nash_conv": "NashConv"}
+CHARTS = {"win_rate": "Share of games won", "mean_return": "Mean return", "nash_conv": "NashConv"}
 """Titles of the charts that contain all learning curves of a kind."""
 
 EVALUATIONS = (

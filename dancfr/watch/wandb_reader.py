@@ -42,7 +42,7 @@ REFUSAL_S = 20.0
 """Time to wait at the end for the server's answers about artifacts."""
 
 SUMMARIES = (
-    (r"evaluation/.*/win_rate", "max,last"),
+    (r"evaluation/.*/(win_rate|mean_return)", "max,last"),
     (r"evaluation/.*/nash_conv", "min,last"),
     (r"response/value.*", "max,last"),
     (r"loss/.*", "min,last"),

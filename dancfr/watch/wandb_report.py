@@ -29,7 +29,11 @@ class Section(NamedTuple):
     panels: dict[str, str]
 
 
-STRENGTH = {"Share of games won": r"evaluation/.+/win_rate", "NashConv": r"evaluation/.+/nash_conv"}
+STRENGTH = {
+    "Share of games won": r"evaluation/.+/win_rate",
+    "Mean return": r"evaluation/.+/mean_return",
+    "NashConv": r"evaluation/.+/nash_conv",
+}
 """Panels of learning curves."""
 
 SECTIONS = (

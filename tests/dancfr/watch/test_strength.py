@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dancfr.watch.following import evaluated
 from dancfr.watch.strength import describe_each, describe_measures, measures
 from tests.dancfr.methods.table_runs import configured, run_preset
 
@@ -17,6 +18,11 @@ def test_win_rates_are_short() -> None:
 
 def test_mean_returns_stand_for_win_rates_where_games_have_stakes() -> None:
     row = {"kind": "evaluation", "policy": "average", "win_rate": 0.375, "mean_return": 0.412}
+    assert evaluated(row | {"opponent": "rush"}) == {"evaluation/average/rush/win_rate": 0.375}
+    assert evaluated(row | {"opponent": "rush", "stakes": 13.0}) == {
+        "evaluation/average/rush/win_rate": 0.375,
+        "evaluation/average/rush/mean_return": 0.412,
+    }
     staked = measures(row | {"opponent": "random", "stakes": 13.0})
     assert staked == {"average/random": 0.375, "average/random/mean_return": 0.412}
     latest = staked | measures(row | {"opponent": "runs/x/mean"}) | {"average/nash_conv": 0.5}
