@@ -6,7 +6,7 @@ from dancfr.cli import output
 from dancfr.evaluation.statistics import describe_share
 from dancfr.watch.progress import Speed, describe_pace, duration, readable
 from dancfr.watch.status import OPEN, Status, count
-from dancfr.watch.strength import NASH_CONV, describe_measures, measures
+from dancfr.watch.strength import describe_measures, measures
 
 
 def describe(result: output.Result) -> str:
@@ -159,10 +159,8 @@ def _mean_return(row: Status) -> dict[str, str]:
 
 
 def _newest_measures(run: Status) -> str:
-    latest = {
-        name: value for row in run["evaluations"] for name, value in measures({"kind": "evaluation"} | row).items()
-    }
-    return describe_measures(latest | {f"{of}/{NASH_CONV}": row["nash_conv"] for of, row in run["nash_conv"].items()})
+    rows = [*run["evaluations"], *({"policy": policy} | row for policy, row in run["nash_conv"].items())]
+    return describe_measures({name: value for row in rows for name, value in measures(row).items()})
 
 
 def _counts(counts: Mapping[str, float]) -> str:

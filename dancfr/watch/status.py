@@ -84,17 +84,8 @@ class Watched:
         record, checkpoint = self._record, self._checkpoint(run, thorough)
         newest = record.newest
         evaluated = (
-            "policy",
-            "opponent",
-            "iteration",
-            "win_rate",
-            "ci95",
-            "games",
-            "wins",
-            "losses",
-            "mean_return",
-            "stakes",
-        )
+            "policy", "opponent", "iteration", "win_rate", "ci95", "games", "wins", "losses", "mean_return", "stakes"
+        )  # fmt: skip
         exact = ("iteration", "nash_conv")
         standing = self._standing(run, facts)
         workers, trains = record.workers(), standing["state"] in OPEN

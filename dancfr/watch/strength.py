@@ -13,7 +13,7 @@ MEAN_RETURN = "/mean_return"
 def measures(row: Mapping[str, Any]) -> dict[str, float]:
     """Returns the measures in a row of an evaluation: ``policy/nash_conv``, or the win rate as ``policy/opponent`` and
     in games with stakes the mean return as ``policy/opponent/mean_return``."""
-    if row["kind"] == "exploitability":
+    if NASH_CONV in row:
         return {f"{row['policy']}/{NASH_CONV}": row["nash_conv"]}
     name = f"{row['policy']}/{row['opponent']}"
     returned = {f"{name}{MEAN_RETURN}": row["mean_return"]} if row.get("stakes") is not None else {}
