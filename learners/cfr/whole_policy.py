@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import Agent, Mixes, Recalls, Seated, StatesPolicy
-from envs.capabilities import TOLERANCE, ExactGame
+from envs.agent import Agent, Mixes, Recalls
+from envs.capabilities import ExactGame
+from learners.cfr.asked_policy import NoPolicy, asked, for_player
 from learners.cfr.exact_evaluation import Evaluation
 
 BLOCK = 1 << 16
@@ -19,10 +19,6 @@ LEAST_REACH = 1e-30
 """Reach probability below which an infoset counts as out of reach, so that sums stay within `float32`."""
 
 Report = Callable[[float], None]
-
-
-class NoPolicy(ValueError):
-    """An agent cannot say with which probabilities it plays."""
 
 
 def evaluate_agent(game: ExactGame, agent: object, threads: int, report: Report = lambda done: None) -> Evaluation:
@@ -61,7 +57,7 @@ def whole_policy(
     Raises:
         NoPolicy, ValueError: see `evaluate_agent`.
     """
-    seated: Any = copy(agent.at_seat(player) if isinstance(agent, Seated) else agent)
+    seated = for_player(agent, player)
     if isinstance(seated, Mixes) and (parts := seated.parts(player)):
         return _average_by_reach(game, parts, player, report)
     return _asked(game, seated, player, True, report)
@@ -101,8 +97,6 @@ def _asked(game: ExactGame, agent: Agent, player: int, recalls: bool, report: Re
     Raises:
         NoPolicy, ValueError: see `evaluate_agent`.
     """
-    if not isinstance(agent, StatesPolicy):
-        raise NoPolicy("it cannot say with which probability it plays each action")
     rng = np.random.default_rng(0)  # probabilities do not depend on it; `recall` may draw what `act` would play by
     out = np.empty((game.num_infosets(player), game.spec.num_actions), np.float32)
     for start in range(0, len(out), BLOCK):
@@ -111,11 +105,7 @@ def _asked(game: ExactGame, agent: Agent, player: int, recalls: bool, report: Re
         if recalls and isinstance(agent, Recalls):
             for rows, earlier, actions in game.decisions_before(states, player):
                 agent.recall(earlier, rows, actions, rng)
-        found = agent.probabilities(states, np.arange(len(states)))
-        total = np.where(game.legal(states), found, 0).sum(axis=1)
-        if not (sound := np.abs(total - 1) <= TOLERANCE).all():
-            raise ValueError(f"its probabilities of the legal actions sum to {total[~sound][0]:g} instead of 1")
-        out[start : start + len(states)] = found
+        out[start : start + len(states)] = asked(game, agent, states)
         report(start + len(states))
     return out
 

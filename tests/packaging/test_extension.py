@@ -164,10 +164,16 @@ def test_a_game_that_cannot_be_imported_stops_no_other_game(tmp_path: Path) -> N
 
 
 FAULTY_GAME = """
+from dataclasses import replace
+
 from pennies.game import Pennies
 from envs.record import GameRecord
 
 class Faulty(Pennies):
+    @property
+    def spec(self):
+        return replace(super().spec, name="faulty")
+
     def returns(self, states):
         raise KeyError("no score")
 
@@ -191,7 +197,7 @@ def raw_env():
 @pytest.mark.parametrize(
     ("game", "module", "entry", "code", "told"),
     [
-        ("faulty", "faulty_game", "faulty_game:ENTRY", FAULTY_GAME, "KeyError: 'no score' (raised at {file}, line 7)"),
+        ("faulty", "faulty_game", "faulty_game:ENTRY", FAULTY_GAME, "KeyError: 'no score' (raised at {file}, line 13)"),
         (
             "pettingzoo:faulty_env",
             "faulty_env",

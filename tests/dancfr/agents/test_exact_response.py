@@ -9,6 +9,7 @@ import dancfr
 from dancfr.errors import UsageError
 from dancfr.games.trees import make_tree
 from learners.cfr.sequence_form import sequence_form
+from tests.dancfr.agents.acting import FirstAction
 from tests.dancfr.agents.test_functions import always, uniform
 
 
@@ -38,7 +39,7 @@ def test_response_plays_without_naming_the_game() -> None:
 def test_response_needs_a_tree_of_two_players_and_a_listed_policy() -> None:
     with pytest.raises(UsageError, match=r"dark_hex3 has too many histories .* dancfr.best_response trains one"):
         dancfr.exact_response(dancfr.policy_agent(uniform, "dark_hex3"))
-    with pytest.raises(UsageError, match="cannot list its policy"):
-        dancfr.exact_response("rush", "mini-geister", options={"random_setup": False, "ply_limit": 2})
+    with pytest.raises(UsageError, match="first cannot say with which probability it plays"):
+        dancfr.exact_response(FirstAction(), "kuhn")
     with pytest.raises(UsageError, match="3 players"):
         dancfr.exact_response("random", "openspiel:kuhn_poker(players=3)")
