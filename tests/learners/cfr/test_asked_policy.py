@@ -19,7 +19,7 @@ from tests.dancfr.agents.acting import FirstAction
 
 
 class Asked:
-    """Plays a policy given on a tree, and lists it nowhere: infosets are found by what their players observe."""
+    """Plays a policy given on a tree without listing it; infosets are found by the observations of their players."""
 
     name = "asked"
 
