@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import Recalls, Seated, StatesPolicy
+from envs.agent import Agent, Recalls, Seated, StatesPolicy
 from envs.capabilities import TOLERANCE
 from envs.chanceless import extensive
 from envs.extensive import ListedChance
@@ -26,7 +26,7 @@ class SeesTooMuch(ValueError):
     """An agent plays differently in two states that the player to move cannot tell apart."""
 
 
-def for_player(agent: Any, player: int) -> Any:
+def for_player(agent: object, player: int) -> Any:
     """Returns a copy of the agent that plays for a player, see `envs.agent.Seated`."""
     return copy(agent.at_seat(player) if isinstance(agent, Seated) else agent)
 
@@ -80,7 +80,7 @@ def asked_policy(game: Game, tree: Tree, agent: object) -> NDArray[np.float64]:
     return tree.to_slots(table)
 
 
-def _asked_at(game: Game, tree: Tree, agent: Any, nodes: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+def _asked_at(game: Game, tree: Tree, agent: Agent, nodes: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
     """Returns an agent's probability of each action at nodes of one player, `[n, A]`; see `asked_policy`."""
     rules = game if isinstance(game, ListedChance) else extensive(game)
     rng = np.random.default_rng(0)  # probabilities do not depend on it; `recall` may draw what `act` would play by

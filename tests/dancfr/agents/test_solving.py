@@ -210,10 +210,6 @@ def test_wrong_use_is_one_line_before_work_starts(command: Command, arguments: t
     ("arguments", "says"),
     [
         (("rush", "--game", "geister"), "geister has no tree"),
-        (
-            ("rush", "--game", "mini-geister", "--option", "random_setup=false", "--option", "ply_limit=2"),
-            "rush",
-        ),
         (("random", "--game", "geister"), "geister has no tree"),
         (("random", "--game", "goofspiel", "--option", "cards=14"), "cards must be from 2 to 13"),
         (("none.safetensors", "--game", "kuhn"), "none.safetensors does not exist"),
