@@ -35,13 +35,14 @@ def exploitability(
     without a constant sum, the result has the value of each player too.
 
     Args:
-        agent: Name of an agent, see `dancfr.agents.by_name`, an object with a method `tree_policy`, or a
-            solution or a run.
+        agent: Name of an agent, see `dancfr.agents.by_name`, an object with a method `tree_policy` or
+            `probabilities` (`envs.agent.StatesPolicy`), or a solution or a run.
         game: Name of a game that has a tree, or a game; None: that of the agent.
         options: Options of the game, by name or as ``key=value``.
 
     Raises:
-        UsageError: the game has no tree, or the agent cannot list its policy, or the policy does not fit the game.
+        UsageError: the game has no tree, or the agent has no probabilities to ask for, or the policy does not fit
+            the game.
     """
     (given,) = as_agents((agent,))
     name, rules, chosen = rules_of_match(game, (given,), options)

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.games.registry import make_game
-from envs.game import Game, States
 from learners.cfr.solver import ALGORITHMS
 from learners.cfr.vector_solver import VARIANTS
+from tests.dancfr.agents.acting import FirstAction
 from tests.dancfr.outcomes import Command, refused
 
 KEYS = {
@@ -223,19 +222,9 @@ def test_exploitability_is_refused_where_there_is_none(command: Command, argumen
     assert says in refused(command("evaluate", *arguments, "--games", "2", "--exploitability"))
 
 
-class FirstMove:
-    """Plays the first legal action, and has no probabilities."""
-
-    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
-        self._game = game
-
-    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        return self._game.legal(states).argmax(axis=1)
-
-
 def test_exploitability_is_refused_if_an_agent_has_no_probabilities() -> None:
     with pytest.raises(UsageError, match="mine: it cannot say with which probability it plays each action"):
-        evaluate_exactly("mine", FirstMove(), make_game("dark_hex", rows=2))
+        evaluate_exactly("mine", FirstAction(), make_game("dark_hex", rows=2))
 
 
 def test_exploitability_without_a_tree(command: Command) -> None:
