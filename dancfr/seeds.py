@@ -28,7 +28,7 @@ from dancfr.runs.config import apply_overrides, differences
 from dancfr.runs.folder import default_run_dir, is_run, runs_below
 from dancfr.runs.run import Run
 from dancfr.trainings import Planned, Stopped, is_complete, train_runs
-from dancfr.values import show
+from dancfr.values import show, split_settings
 from dancfr.watch.tracking import choose_mode
 from learners.html import html_table
 
@@ -248,7 +248,8 @@ def train_seeds(
         preset: Name of a preset, such as ``leduc-dream-quick``.
         settings: Settings that differ from the preset, as for `dancfr.train`.
         seeds: Seeds of the runs.
-        folder: Folder of the runs; None: ``runs/<preset>-<time>``.
+        folder: Folder of the runs; None: ``runs/<preset>-<time>``, with another game
+            ``runs/<preset>-<game>-<time>``.
         parallel: Runs at the same time, each in one process of Ray. Where time ends a training, it gets further alone.
         inline: Run everything in this process, without Ray.
         workers: Number of workers that play games; None: the number of CPUs.
@@ -269,7 +270,7 @@ def train_seeds(
     overrides = (*settings_texts(settings), *settings_texts(more))
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise UsageError(f"--seeds must be different integers of at least 0, such as 1,2,3, got {list(seeds)}")
-    if any(text.partition("=")[0].strip() == "seed" for text in overrides):
+    if "seed" in split_settings(overrides):
         raise UsageError("seed differs between the runs: leave it out and give --seeds")
     if parallel < 1:
         raise UsageError(f"--parallel must be at least 1, got {parallel}")

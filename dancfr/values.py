@@ -2,7 +2,7 @@
 
 import json
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
@@ -97,6 +97,12 @@ def parse_options(
         except ValueError:
             raise UsageError(f"option {key} of {owner} expects {describe_type(kind)}, got {text!r}") from None
     return options
+
+
+def split_settings(texts: Iterable[str]) -> dict[str, str]:
+    """Splits texts ``key=value`` into keys and the texts of their values, unchecked; of equal keys the last counts."""
+    parts = (text.partition("=") for text in texts)
+    return {key.strip(): value.strip() for key, _, value in parts}
 
 
 def describe_type(annotation: Any) -> str:

@@ -21,7 +21,7 @@ from dancfr.methods.value_functions.solving import options as limited_options
 from dancfr.methods.value_functions.solving import solve_limited
 from dancfr.notebooks import axes_for, frame
 from dancfr.runs.strategies import check_storable, check_target, load_agent, write_strategy
-from dancfr.values import parse_options, show
+from dancfr.values import parse_options, show, split_settings
 from envs.game import Game, GameBase
 from envs.tree import MOST_NODES, Tree
 from learners.cfr.agent import TabularAgent, UnknownInfostate
@@ -246,7 +246,7 @@ def _settings(
     """Returns the options of an algorithm, each of which has the type of the solver's argument."""
     types = {name: parameter.annotation for name, parameter in algorithm_options(algorithm).items()}
     texts = [f"{key}={show(value)}" for key, value in settings.items()] if isinstance(settings, Mapping) else settings
-    for key in (setting.partition("=")[0].strip() for setting in texts):
+    for key in split_settings(texts):
         if key not in types and key in (of_game or ()):
             raise UsageError(f"{key} is an option of the game, not of {algorithm}: write --option {key}=...")
     return parse_options(texts, types, algorithm)

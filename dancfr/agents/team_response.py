@@ -25,6 +25,7 @@ from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.settings import EvaluationSettings
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
+from dancfr.values import split_settings
 from envs.capabilities import largest_return
 from envs.game import GameBase, ListedGame
 from learners.listed.settings import QNetworkSettings
@@ -104,7 +105,7 @@ def _configured(
         raise UsageError(f"{game} has teams: leave out --beside-exact, and give one --start at most")
     if not request.options.inline or request.options.device != "cpu":
         raise UsageError(f"{game} has teams: their responses train in this process, without --workers and --device")
-    for key in (override.partition("=")[0].strip() for override in request.overrides):
+    for key in split_settings(request.overrides):
         if key.partition(".")[0] in FIXED:
             raise UsageError(
                 f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"

@@ -209,7 +209,8 @@ def train(
         preset: Name of a preset, such as ``leduc-dream-quick``.
         settings: Settings that differ from the preset, by dotted name or as ``key=value``:
             ``{"network.width": 64}``.
-        run_dir: Folder of the run; None: ``runs/<preset>-<time>``.
+        run_dir: Folder of the run; None: ``runs/<preset>-<time>``, with another game
+            ``runs/<preset>-<game>-<time>``.
         resume: Continue the run in `run_dir` from its newest checkpoint.
         allow_changes: Allow a resumed run to continue with other settings.
         inline: Run everything in this process, without Ray.

@@ -66,7 +66,9 @@ TensorBoard = Annotated[
 
 def refuse_options(overrides: Sequence[str]) -> None:
     """Raises UsageError if an option of a training is given as a setting."""
-    for key, _, value in (override.partition("=") for override in overrides):
+    from dancfr.values import split_settings
+
+    for key, value in split_settings(overrides).items():
         if key == "tensorboard":
             raise UsageError("tensorboard is a command-line option, not a setting: use --tensorboard")
         if key in ("workers", "address", "device", "wandb", "run_dir", "run-dir"):

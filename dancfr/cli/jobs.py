@@ -41,7 +41,8 @@ def submit(
         str,
         typer.Option(
             metavar="NAME",
-            help="Name of the run, or a path on the head node that starts with / or ~/; default: PRESET-TIME.",
+            help="Name of the run, or a path on the head node that starts with / or ~/; default: PRESET-TIME, "
+            "with game=: PRESET-GAME-TIME.",
         ),
     ] = "",
     resume: Resume = False,

@@ -9,7 +9,6 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from dancfr.cluster.packing import check_tree, list_tree, pack
 from dancfr.errors import RunError, UsageError, warn
 from dancfr.methods import find_preset
 from dancfr.runs.config import apply_overrides
+from dancfr.runs.folder import default_name
 
 RUNS = "~/dancfr-runs"
 """Folder on the head node for runs that are named without a folder."""
@@ -72,7 +72,7 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
         RunError: The cluster refused the job, or the job failed.
     """
     check_settings(request)
-    folder = run_folder(request.run_dir, request.preset, request.resume)
+    folder = run_folder(request)
     tree = request.working_dir or _checkout()
     if tree is None:
         server = reach(request.address, warn)
@@ -121,16 +121,17 @@ def check_settings(request: SubmitRequest) -> None:
         raise UsageError(f"--workers must be at least 1, got {request.workers}")
 
 
-def run_folder(named: str, preset: str, resume: bool = False) -> str:
+def run_folder(request: SubmitRequest) -> str:
     """The folder of the run on the head node: absolute, or below ``~/``, the home folder of the user who started Ray.
 
     Raises:
         UsageError: The run would lie in the folder of the job, which Ray deletes, or a run to resume is not named.
     """
+    named = request.run_dir
     if not named:
-        if resume:
+        if request.resume:
             raise UsageError("--resume requires --run-dir; `dancfr jobs` lists the runs of this cluster's jobs")
-        return f"{RUNS}/{preset}-{datetime.now():%Y%m%d-%H%M%S}"
+        return f"{RUNS}/{default_name(request.preset, request.overrides)}"
     lasting = named.startswith(("/", "~/")) and named.rstrip("/") not in ("", "~")
     if lasting and named.isprintable() and ".." not in named.split("/"):
         return named.rstrip("/")

@@ -18,6 +18,7 @@ from dancfr.runs import checkpoints
 from dancfr.runs.config import Config, apply_overrides, is_among, more
 from dancfr.runs.folder import default_run_dir, find_runs
 from dancfr.runs.run import Run
+from dancfr.values import split_settings
 from dancfr.watch.tracking import Tracker, choose_mode
 
 EXACT = "evaluation.exploitability"
@@ -30,7 +31,8 @@ class TrainRequest:
     Attributes:
         preset: Name of a preset.
         overrides: ``key=value`` settings that differ from the preset.
-        run_dir: Folder of the run; None creates ``runs/<preset>-<time>``.
+        run_dir: Folder of the run; None creates ``runs/<preset>-<time>``, with another game
+            ``runs/<preset>-<game>-<time>``.
         wandb: W&B mode: ``online``, ``offline`` or ``off``; None: ``online`` if a key is configured.
         options: Options outside the configuration; `device` may be ``auto``.
         allow_changes: Allow a resumed run to continue with settings that differ from those it was started with.
@@ -100,7 +102,7 @@ def note_other_game(base: Config, config: Config, overrides: Sequence[str]) -> N
     if not isinstance(base, RunConfig) or not isinstance(config, RunConfig) or base.game == config.game:
         return
     left_out = f"game={config.game}: options, curriculum and opponents of {base.game} are left out"
-    chosen = any(text.partition("=")[0].strip() == EXACT for text in overrides)
+    chosen = EXACT in split_settings(overrides)
     exact = None if chosen else getattr(base.evaluation, "exploitability", None)
     obstacle = "" if exact is None else obstacle_to_tree(make_game(config.game, **config.game_options))
     if exact:

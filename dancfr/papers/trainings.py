@@ -16,7 +16,7 @@ from dancfr.report.plots import Plot
 from dancfr.report.report import Table
 from dancfr.runs.config import apply_overrides, flatten
 from dancfr.trainings import train_runs
-from dancfr.values import show
+from dancfr.values import show, split_settings
 
 Row = dict[str, Any]
 
@@ -140,7 +140,7 @@ def check_overrides(scale: Scale, overrides: Sequence[str]) -> None:
         base = find_preset(setting.preset).config
         own[setting.name] = apply_overrides(base, configuration(setting, scale, ()))
         changed[setting.name] = apply_overrides(base, configuration(setting, scale, overrides))
-    chosen = [text.partition("=")[0].strip() for text in overrides]
+    chosen = split_settings(overrides)
     if "seed" in chosen:
         raise UsageError("seed differs between the runs of a setting: leave it out and give --seeds")
     for key in chosen:

@@ -12,6 +12,7 @@ import dancfr
 from dancfr.errors import UsageError, reason
 from dancfr.runs.lock import is_lock
 from dancfr.runs.renamed import with_current_names
+from dancfr.values import split_settings
 from learners.storage import replacing
 
 OLDEST_READ = (0, 2)
@@ -113,17 +114,22 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
         file.write(json.dumps(content, indent=2).encode() + b"\n")
 
 
+def default_name(preset: str, overrides: Sequence[str] = ()) -> str:
+    """Names a run of this second: ``<preset>-<time>``, or ``<preset>-<game>-<time>`` where the settings name a game
+    that the preset is not named after.
+    """
+    game = re.sub(r"[^\w.]+", "-", split_settings(overrides).get("game", "")).strip("-.")[:40]
+    name = preset if not game or preset.startswith(game) else f"{preset}-{game}"
+    return f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
 def default_run_dir(preset: str, overrides: Sequence[str] = ()) -> Path:
-    """A folder that does not exist yet: ``runs/<preset>-<time>``, or ``runs/<preset>-<game>-<time>`` where the settings
-    name a game that the name of the preset does not begin with.
+    """A folder below ``runs`` that does not exist yet, named as by `default_name`.
 
     In a job of a cluster it is below ``~/dancfr-runs``, because the working directory of a job is deleted at its end.
     """
     root = Path.home() / "dancfr-runs" if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ else Path("runs")
-    games = [text.partition("=")[2].strip() for text in overrides if text.partition("=")[0].strip() == "game"]
-    game = re.sub(r"[^\w.]+", "-", games[-1]).strip("-.")[:40] if games else ""
-    name = preset if not game or preset.startswith(game) else f"{preset}-{game}"
-    base = root / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    base = root / default_name(preset, overrides)
     path, number = base, 2
     while path.exists():
         path, number = base.with_name(f"{base.name}-{number}"), number + 1

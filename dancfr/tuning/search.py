@@ -29,6 +29,7 @@ from dancfr.tuning.space import FIXED, Space
 from dancfr.tuning.study import PLAN, Plan, mended, open_study, unfinished
 from dancfr.tuning.time_left import TimeLeft
 from dancfr.tuning.trial import Task, TrialTrainer, run_trial
+from dancfr.values import split_settings
 
 if TYPE_CHECKING:
     import optuna
@@ -130,7 +131,7 @@ def _fresh(request: SearchRequest) -> Plan:
     if request.space is None or request.trials is None:
         raise UsageError("a search needs --space FILE and --trials N")
     preset = find_preset(request.preset)
-    keys = [text.partition("=")[0].strip() for text in request.overrides]
+    keys = split_settings(request.overrides)
     if "seed" in keys:
         raise UsageError(f"seed: {FIXED['seed']}")
     config = apply_overrides(preset.config, request.overrides)

@@ -32,7 +32,7 @@ from dancfr.serve.commands import USER, check_at_least, check_seconds, compile_n
 from dancfr.serve.network import check_listening, check_port, is_loopback, join_address
 from dancfr.serve.origins import read_public_url
 from dancfr.serve.position import Position, replayed
-from dancfr.values import show
+from dancfr.values import show, split_settings
 from dancfr.watch.status import count
 from envs.agent import Agent
 from envs.game import GameBase
@@ -214,7 +214,7 @@ def _settings(wanted: PlayOptions, seats: Sequence[str | None]) -> tuple[str, ..
     """The options of the game: those of the command, and those of `GameRecord.for_people` if there are any people."""
     if None not in seats:
         return wanted.options
-    given = {setting.partition("=")[0].strip() for setting in wanted.options}
+    given = split_settings(wanted.options)
     record = all_games().get(wanted.game)
     people = {} if record is None else record.for_people
     more = [f"{key}={show(value)}" for key, value in people.items() if key not in given]

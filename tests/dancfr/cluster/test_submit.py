@@ -118,17 +118,21 @@ def test_jobs_says_how_it_is_used(command: Command) -> None:
     ],
 )
 def test_a_run_lies_outside_of_the_job(named: str, folder: str) -> None:
-    assert run_folder(named, "geister-quick") == folder
+    assert run_folder(SubmitRequest("geister-quick", run_dir=named)) == folder
 
 
-def test_a_run_without_a_name_gets_one() -> None:
-    assert re.fullmatch(r"~/dancfr-runs/geister-quick-\d{8}-\d{6}", run_folder("", "geister-quick"))
+@pytest.mark.parametrize(
+    ("overrides", "name"), [(("seed=2",), "geister-quick"), (("game=mini_geister",), "geister-quick-mini_geister")]
+)
+def test_a_run_without_a_name_gets_one(overrides: tuple[str, ...], name: str) -> None:
+    folder = run_folder(SubmitRequest("geister-quick", overrides))
+    assert re.fullmatch(rf"~/dancfr-runs/{name}-\d{{8}}-\d{{6}}", folder)
 
 
 @pytest.mark.parametrize("named", ["a/b", "./a", "..", ".", "a b", "a;b", "$HOME/x"])
 def test_other_run_folders_are_refused(named: str) -> None:
     with pytest.raises(UsageError, match="use a name"):
-        run_folder(named, "geister-quick")
+        run_folder(SubmitRequest("geister-quick", run_dir=named))
 
 
 def test_the_command_reaches_the_program_as_it_was_written(tmp_path: Path) -> None:
