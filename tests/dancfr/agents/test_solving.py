@@ -223,7 +223,7 @@ def test_exploitability_is_refused_where_there_is_none(command: Command, argumen
 
 
 def test_exploitability_is_refused_if_an_agent_has_no_probabilities() -> None:
-    with pytest.raises(UsageError, match="mine: it cannot say with which probability it plays each action"):
+    with pytest.raises(UsageError, match="mine cannot say with which probability it plays each action"):
         evaluate_exactly("mine", FirstAction(), make_game("dark_hex", rows=2))
 
 
