@@ -225,6 +225,7 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
     """Compares Fig. 2: exploitability against the errors on held-out samples, along each run."""
     runs = settings["nets"]
     rows: list[Row] = []
+    means: dict[str, float] = {}
     for loss in ERRORS:
         found = [value for run in runs if (value := _correlation(run, loss)) is not None]
         if not found:
@@ -233,6 +234,7 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
             )
             continue
         mean, interval = mean_correlation(found)
+        means[loss] = mean
         each = ", ".join(f"{value:.2f}" for value in found)
         bounds = f", 95 % t interval over runs {interval[0]:.2f} to {interval[1]:.2f}" if interval else ""
         note = (
@@ -249,7 +251,8 @@ def compare_losses(settings: Settings, scale: Scale) -> Comparison:
         note = "; ".join(filter(None, [said, LINF if loss == "linf" else ""]))
         rows.append(row(f"lowest {loss}", paper if said else None, least.mean, least.sd, note))
     split = cut_game(scale.game, {}, LIMITS[scale.game])
-    return Comparison(rows, [_scatter(scale.game, runs, full_cfr(split, TrunkEvaluator(split)))], unit=UNIT)
+    figure = _scatter(scale.game, runs, full_cfr(split, TrunkEvaluator(split)), means)
+    return Comparison(rows, [figure], unit=UNIT)
 
 
 def _correlation(run: History, loss: str) -> float | None:
@@ -274,8 +277,8 @@ def mean_correlation(values: Sequence[float]) -> tuple[float, tuple[float, float
     return mean, (low, high) if found.n >= 3 else None
 
 
-def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: float) -> Plot:
-    """Draws a panel per loss with a dot per checkpoint."""
+def _scatter(game: str, runs: Sequence[History], reference: float, correlations: Mapping[str, float]) -> Plot:
+    """Draws a panel per loss with a dot per checkpoint; `correlations` are means over runs, for the description."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     title = f"Exploitability of DL-CFR+ and errors of its net, {game}"
@@ -294,11 +297,12 @@ def _scatter(game: str, runs: list[History] | tuple[History, ...], reference: fl
         axis.set_yscale("log")
         for scale in (axis.xaxis, axis.yaxis):
             scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
-            scale.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+            scale.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
             scale.set_minor_formatter(NullFormatter())
         finish(axis, names[loss], names[loss], "exploitability / largest return")
     frame(figure, axes[: len(LOSSES)], title, note)
-    alt = f"{title}: in all panels, exploitability decreases with the error. {note}"
+    told = ", ".join(f"{correlations[loss]:.2f} with the {names[loss]}" for loss in LOSSES if loss in correlations)
+    alt = f"{title}. {note}" + (f" Mean correlation of the logarithms along a run: {told}." if told else "")
     columns = ("panel", "run", "lowest error", "lowest exploitability")
     return Plot("dlcfr-fig2", title, note, alt, png_of(figure), columns, tuple(lines))
 

@@ -50,6 +50,10 @@ def test_the_figure_correlates_the_checkpoints_of_each_run(tmp_path: Path) -> No
         assert "interval" not in row["note"]
     assert cells(found)["lowest exploitability"] > 0.01, "so little training is not enough"
     assert (tmp_path / "figures" / "dlcfr-fig2.png").stat().st_size > 10_000
+    told = (
+        f"Mean correlation of the logarithms along a run: {cells(found)['correlation/huber']:.2f} with the Huber loss"
+    )
+    assert told in (tmp_path / "dlcfr-fig2.html").read_text()
     shards = sorted(path.name for path in (tmp_path / "data").glob("shard-*"))
     assert shards == ["shard-1-000001-0000-random16.safetensors"], "both runs share their samples"
     few = reproduce(

@@ -137,7 +137,9 @@ def test_agents_at_seats_are_asked_at_all_their_infosets(block: int, monkeypatch
 def test_agent_without_probabilities_is_refused() -> None:
     with pytest.raises(NoPolicy, match=r"^it cannot say with which probability it plays each action$"):
         evaluate_agent(HEX, Silent(), 1)
-    with pytest.raises(UsageError, match=r"^silent cannot say with which probability it plays each action: give it the method"):
+    with pytest.raises(
+        UsageError, match=r"^silent cannot say with which probability it plays each action: give it the method"
+    ):
         evaluate_exactly("silent", Silent(), HEX)
 
 
