@@ -25,7 +25,7 @@ from dancfr.methods.options import TrainOptions, joins_cluster
 from dancfr.notebooks import BAND, frame, percent
 from dancfr.report.history import NOT_A_SETTING, History, by_setting
 from dancfr.runs.config import apply_overrides, differences
-from dancfr.runs.folder import default_run_dir, is_run, runs_below
+from dancfr.runs.folder import default_run_dir, is_run, recorded_below
 from dancfr.runs.run import Run
 from dancfr.trainings import Planned, Stopped, is_complete, train_runs
 from dancfr.values import show, split_settings
@@ -342,7 +342,7 @@ def load_seeds(path: str | os.PathLike[str]) -> SeedRuns:
     Raises:
         UsageError: there are no runs in it, or runs of several settings, or two of one seed.
     """
-    folders = runs_below(Path(path))
+    folders = recorded_below(Path(path))
     if not folders and is_run(Path(path)):
         raise UsageError(f"{path} is the folder of one run: give the folder above it, or open it by load_run")
     if not folders:

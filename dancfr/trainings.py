@@ -16,6 +16,7 @@ from dancfr.methods.launch import TrainRequest, one_line_errors, train
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.run_actors import make_runtime
 from dancfr.report.history import History
+from dancfr.runs import checkpoints
 from dancfr.runs.config import apply_overrides, differences, refuse_changes
 from dancfr.runs.folder import is_run, refuse_content
 from dancfr.runs.keys import settings_of
@@ -200,8 +201,8 @@ def is_complete(path: Path, preset: str, overrides: Sequence[str]) -> bool:
     wanted: Any = apply_overrides(find_preset(preset).config, overrides)
     stored = run.config_as(type(wanted))
     refuse_changes(stored, wanted, allowing=False)
-    if (path / "checkpoints").exists():
-        return False  # checkpoints are deleted when the run is complete
+    if not checkpoints.were_removed(run):
+        return False
     history = History.read(path)
     done, over = history.iterations, wanted.minutes is not None and history.seconds >= 60 * wanted.minutes
     if wanted.samples is not None:

@@ -34,7 +34,7 @@ from dancfr.evaluation.bots import bots, describe_bot
 from dancfr.games.registry import DEFAULT, make_game, rules_made_with
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import HUB, AgentName, parse_name
-from dancfr.runs.folder import no_run, runs_below
+from dancfr.runs.folder import is_packed, no_run, runs_and_seeds_below, runs_below
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import describe_file, file_kind, read_strategy
 from dancfr.runs.strategies import load_agent as load_strategy_agent
@@ -122,7 +122,7 @@ def _no_run_at(base: str) -> str | None:
         return None
     if not os.path.exists(base) and Path(base).parent == Path("."):
         return None
-    near = _near_run(base)
+    near = None if runs_below(Path(base)) else _near_run(base)
     return f"{base} holds no run; did you mean {near}?" if near else no_run(Path(base))
 
 
@@ -194,7 +194,7 @@ def _described(agent: object) -> dict[str, Any]:
 
 
 def list_agents(game: GameBase, root: Path = RUNS) -> list[dict[str, Any]]:
-    """Lists the bots of a game, its pretrained agents, then the runs below `root` of this game with a strategy for
+    """Lists the bots of a game, its pretrained agents, then the runs and packed agents below `root` with a strategy for
     every player.
 
     Methods whose strategies belong to all players need a single strategy.
@@ -207,7 +207,7 @@ def list_agents(game: GameBase, root: Path = RUNS) -> list[dict[str, Any]]:
         if card.game == game.spec.name:
             about = {"iterations": card.training.iterations, "description": summary(card)}
             found.append({"name": name, "kind": "pretrained", **about, "card": card.model_dump(mode="json")})
-    for folder in runs_below(root):
+    for folder in runs_and_seeds_below(root):
         try:
             run = Run.open(folder)
         except UsageError:  # a damaged run, which is reported by the command that uses it
@@ -221,7 +221,8 @@ def list_agents(game: GameBase, root: Path = RUNS) -> list[dict[str, Any]]:
         if {file.player for file in files} >= set(range(needed)):
             last = files[-1].iteration
             description = f"{run.preset}, {last} iterations"
-            found.append({"name": str(folder), "kind": "run", "iterations": last, "description": description})
+            kind = "packed" if is_packed(folder) else "run"
+            found.append({"name": str(folder), "kind": kind, "iterations": last, "description": description})
     return found
 
 

@@ -10,10 +10,10 @@ from pydantic import Field
 from dancfr.errors import UsageError, reason
 from dancfr.evaluation.effort import describe_effort
 from dancfr.runs.config import Config
+from dancfr.runs.folder import CARD
 from dancfr.values import show
 from learners.cfr.exact_evaluation import beside
 
-CARD = "card.json"
 LICENCE = "Apache-2.0"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dancfr.agents import card_figures
 from dancfr.agents.by_name import make_agent, parse_agent
-from dancfr.agents.cards import CARD, Card, Precision, Training, read_card
+from dancfr.agents.cards import Card, Precision, Training, read_card
 from dancfr.agents.continuing import check_minutes
 from dancfr.agents.folders import new_folder
 from dancfr.agents.hub.files import README, agent_in
@@ -33,7 +33,7 @@ from dancfr.methods.best_response.config import FRESH, MOST_STARTS, two_player_g
 from dancfr.methods.method import Method
 from dancfr.methods.packed import Packed, PackedFile
 from dancfr.runs.config import differences
-from dancfr.runs.folder import write_json
+from dancfr.runs.folder import CARD, write_json
 from dancfr.runs.keys import assignments
 from dancfr.runs.provenance import git_revision
 from dancfr.runs.run import Run

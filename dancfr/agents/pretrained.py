@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
-from dancfr.agents.cards import CARD, Card, read_card
+from dancfr.agents.cards import Card, read_card
 from dancfr.errors import UsageError, nearest
+from dancfr.runs.folder import CARD
 
 PREFIX = "pretrained:"
 FOLDER = Path(__file__).with_name("weights")

@@ -77,7 +77,7 @@ def _facts(run: Status) -> dict[str, str]:
         "buffers": _joined(*(fill.strip() for fill in fills)),
         "workers": _workers(run),
         "recovered": _recovered(run["events"]),
-        "checkpoint": _checkpoint(run["checkpoint"]),
+        "checkpoint": _checkpoint(run["checkpoint"], run["checkpoints_removed"]),
         "strategies": _strategies(run["strategies"]),
         "disk": f"{readable(run['disk']['bytes'])}B used, {readable(run['disk']['free_bytes'])}B free",
         "W&B": _wandb(run),
@@ -117,9 +117,9 @@ def _recovered(events: Status) -> str:
     return f"{times}, {lost} done again; last at iteration {newest['iteration']}: {newest.get('cause', 'unknown')}"
 
 
-def _checkpoint(checkpoint: Status | None) -> str:
+def _checkpoint(checkpoint: Status | None, removed: bool) -> str:
     if checkpoint is None:
-        return "none yet"
+        return "removed" if removed else "none yet"
     health = "" if not checkpoint["checked"] else "intact" if checkpoint["damage"] is None else "DAMAGED"
     return _joined(f"of iteration {checkpoint['iteration']}", f"{duration(checkpoint['age_s'])} old", health)
 

@@ -50,7 +50,7 @@ def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[St
     """Returns the strategies of a run up to the iteration of a name; empty if the run has not stored any yet.
 
     Raises:
-        UsageError: the strategies were removed, or the run does not have the iteration.
+        UsageError: the strategies were removed, or the run has none of the iteration.
     """
     files = run.list_strategies()
     if not files and stored_with is not None and run.read_metrics(stored_with):
@@ -63,7 +63,13 @@ def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[St
     if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
         have = f"{files[0].iteration} to {files[-1].iteration}"
         raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
-    return [file for file in files if file.iteration <= wanted.iteration]
+    until = [file for file in files if file.iteration <= wanted.iteration]
+    if until and until[-1].iteration != wanted.iteration:
+        after = files[len(until)].iteration
+        raise UsageError(
+            f"{wanted.base} has no strategy of iteration {wanted.iteration}: take {until[-1].iteration} or {after}"
+        )
+    return until
 
 
 def trained_game(base: str, config: RunConfig, game: GameBase) -> GameBase:

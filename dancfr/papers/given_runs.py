@@ -11,7 +11,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.papers.trainings import Scale, configuration
 from dancfr.report.history import NOT_A_SETTING, History, Settings
 from dancfr.runs.config import apply_overrides, describe_differences, differences
-from dancfr.runs.folder import runs_below
+from dancfr.runs.folder import recorded_below
 from dancfr.runs.run import Run
 
 
@@ -99,7 +99,7 @@ def _runs_in(folders: Sequence[Path]) -> list[tuple[Path, bool]]:
         if (folder / "config.json").exists():
             runs[folder.resolve()] = (folder, True)
             continue
-        inner = runs_below(folder)
+        inner = recorded_below(folder)
         if not inner:
             raise UsageError(f"--runs: {folder} is neither a run nor a folder of runs")
         for path in inner:

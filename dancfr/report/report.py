@@ -20,7 +20,7 @@ from dancfr.report.games import games_of
 from dancfr.report.history import History, Row, Settings, by_setting, told_apart
 from dancfr.report.plots import Plot, number, shown
 from dancfr.report.response import response_tables
-from dancfr.runs.folder import is_run, runs_below
+from dancfr.runs.folder import is_run, recorded_below, refuse_packed
 from dancfr.runs.run import Run
 from learners.storage import replacing
 
@@ -46,11 +46,13 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
     """Reads the records of runs, skipping repeated paths.
 
     Raises:
-        UsageError: there are no paths, a path is not a run, or a run has an empty record.
+        UsageError: there are no paths, a path is not a run, or a run has an empty record or none.
     """
     if not paths:
         raise UsageError("give at least one run, e.g. runs/geister-quick")
     once = {os.path.realpath(run): run for path in paths for run in _runs_of(Path(path))}
+    for path in once.values():
+        refuse_packed(path)
     histories = [History.read(path) for path in once.values()]
     for history in histories:
         if not history.train and not history.evaluations:
@@ -63,7 +65,7 @@ def read_histories(paths: Sequence[str | os.PathLike[str]]) -> list[History]:
 
 def _runs_of(path: Path) -> list[Path]:
     """The run in a folder, or the runs directly below it, such as those of several seeds."""
-    return [path] if is_run(path) else runs_below(path) or [path]
+    return [path] if is_run(path) else recorded_below(path) or [path]
 
 
 def report(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str] | None = None) -> dict[str, Any]:

@@ -82,6 +82,11 @@ def writing(run: Run, iteration: int) -> Iterator[Path]:
     _prune(run, iteration)
 
 
+def were_removed(run: Run) -> bool:
+    """Returns whether the run has no place for checkpoints, as complete runs of a plan (`dancfr.trainings`)."""
+    return not (run.path / "checkpoints").is_dir()
+
+
 def listed(run: Run) -> list[Checkpoint]:
     """All complete checkpoints, oldest first, without comparing checksums."""
     root = run.path / "checkpoints"

@@ -15,6 +15,9 @@ from dancfr.runs.renamed import with_current_names
 from dancfr.values import split_settings
 from learners.storage import replacing
 
+CARD = "card.json"
+"""File of a packed agent, see `dancfr.agents.cards`, beside its config.json."""
+
 OLDEST_READ = (0, 2)
 """First version of dancfr whose runs can be resumed: 0.1 had other random streams, checkpoints and settings."""
 
@@ -42,6 +45,30 @@ def runs_below(path: Path) -> list[Path]:
     if not os.path.isdir(path):
         return []
     return sorted(file.parent for file in path.glob("*/config.json"))
+
+
+def is_packed(path: Path) -> bool:
+    """Returns whether a folder holds an agent of `dancfr pack`, which has no record of its training."""
+    return os.path.exists(path / CARD)
+
+
+def recorded_below(path: Path) -> list[Path]:
+    """Returns the folders of runs directly below a folder, as `runs_below`, without packed agents."""
+    return [folder for folder in runs_below(path) if not is_packed(folder)]
+
+
+def runs_and_seeds_below(path: Path) -> list[Path]:
+    """Returns the folders of runs directly below a folder, and those of several seeds a level deeper."""
+    found = runs_below(path)
+    if os.path.isdir(path):
+        found += (file.parent for file in path.glob("*/seed-*/config.json"))
+    return sorted(found)
+
+
+def refuse_packed(path: Path) -> None:
+    """Raises UsageError if the folder holds a packed agent."""
+    if is_packed(path):
+        raise UsageError(f"{path} is a packed agent, without the record of its training: name the folder of the run")
 
 
 def no_run(path: Path) -> str:

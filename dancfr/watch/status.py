@@ -13,7 +13,7 @@ from typing import Any
 
 from dancfr.errors import UsageError, reason
 from dancfr.runs import checkpoints
-from dancfr.runs.folder import runs_below
+from dancfr.runs.folder import is_packed, is_run, refuse_packed, runs_and_seeds_below
 from dancfr.runs.lock import find_holder
 from dancfr.runs.run import Run
 from dancfr.runs.step import read_step
@@ -73,8 +73,9 @@ class Watched:
             thorough: Also read every file of the newest checkpoint, once, and compare it with its checksum.
 
         Raises:
-            UsageError: the folder holds no run, or one that is damaged or cannot be read.
+            UsageError: the folder holds no run but a packed agent, or one that is damaged or cannot be read.
         """
+        refuse_packed(self.path)
         run = Run.open(self.path)
         facts = self._facts_of(run.method)
         try:
@@ -102,6 +103,7 @@ class Watched:
             "evaluations": [{key: row.get(key) for key in evaluated} for row in record.evaluations.values()],
             "nash_conv": {policy: {key: row[key] for key in exact} for policy, row in record.exact.items()},
             "checkpoint": checkpoint,
+            "checkpoints_removed": checkpoints.were_removed(run),
             "strategies": self._strategies(run, facts),
             "workers": workers,
             "events": {
@@ -214,7 +216,9 @@ class Watched:
         stored = status["strategies"]["newest"] or 0
         if checkpoint is not None and status["iteration"] < saved:
             yield f"metrics.jsonl lacks rows before the checkpoint of iteration {saved}: it was damaged or removed"
-        if checkpoint is None and status["state"] not in OPEN and stored > unsaved:
+        if status["state"] == "finished" and status["checkpoints_removed"]:
+            pass  # a complete run of a plan, see `dancfr.trainings`, has nothing to continue
+        elif checkpoint is None and status["state"] not in OPEN and stored > unsaved:
             yield f"the checkpoints are gone: restore {self.path / 'checkpoints'} from a copy to continue with --resume"
         elif status["state"] not in OPEN and status["iteration"] > saved:
             start = f"the checkpoint of iteration {saved}" if saved else "the start, as there is no checkpoint"
@@ -236,7 +240,7 @@ def find_runs(paths: Sequence[Path]) -> tuple[list[Path], bool]:
     found: list[Path] = []
     several = len(paths) > 1
     for path in paths:
-        inner = [] if os.path.exists(path / "config.json") else runs_below(path)
+        inner = [] if is_run(path) else [each for each in runs_and_seeds_below(path) if not is_packed(each)]
         found += inner or [path]
         several = several or bool(inner)
     return found, several

@@ -3,12 +3,12 @@
 import fnmatch
 from pathlib import Path
 
-from dancfr.agents.cards import CARD, Card, read_card
+from dancfr.agents.cards import Card, read_card
 from dancfr.agents.pretrained import STRATEGY
 from dancfr.errors import UsageError
 from dancfr.games.registry import all_games
 from dancfr.methods.best_response.config import NETS as RESPONSE
-from dancfr.runs.folder import read_info
+from dancfr.runs.folder import CARD, read_info
 from dancfr.runs.strategies import read_strategy
 
 README = "README.md"

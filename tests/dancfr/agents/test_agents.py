@@ -261,7 +261,7 @@ def test_a_run_whose_strategies_are_gone_is_told_from_one_that_has_none_yet(
 
 def test_a_run_of_dmc_plays_the_net_that_it_had(dmc_run: Path) -> None:
     games = {}
-    for name, seed in ((str(dmc_run), 4), (f"{dmc_run}@4", 4), (f"{dmc_run}@3", 2), (f"{dmc_run}@2", 2)):
+    for name, seed in ((str(dmc_run), 4), (f"{dmc_run}@4", 4), (f"{dmc_run}@2", 2)):
         agent, own = make_agent(name, GUANDAN), q_agent(GUANDAN, DmcConfig(network=DMC_NETWORK), q_weights(seed), "own")
         assert agent.name == name
         result = play(GUANDAN, (agent, own), 8, np.random.default_rng(3))
@@ -309,6 +309,7 @@ def test_evaluate_plays_rounds_of_a_run_of_dmc_unless_told_otherwise(dmc_run: Pa
         ("?threshold=0.5", "no option named .threshold.; there are: ms, search"),
         ("@1", "has iterations 2 to 4, not 1"),
         ("@5", "has iterations 2 to 4, not 5"),
+        ("@3", "has no strategy of iteration 3: take 2 or 4"),
     ],
 )
 def test_what_a_run_of_dmc_does_not_have_is_refused(dmc_run: Path, query: str, says: str) -> None:
