@@ -137,8 +137,12 @@ def silent(text: str) -> None:
     """Takes a line in place of `warn`, and prints nothing."""
 
 
+ALIKE = 0.7
+"""Similarity of two names from which one is taken for a misspelling of the other, and no more names are listed."""
+
+
 def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
-    """The error message for an unknown name, with the most similar known name, else the first dozen.
+    """The error message for an unknown name, with the most similar known name, and the first dozen unless it is alike.
 
     Args:
         name: The unknown name.
@@ -152,9 +156,11 @@ def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
     lower = {candidate.lower(): candidate for candidate in known}
     typed = name.lower().replace("_plus", "+").replace("plus", "+")  # cfr+ is hard to say in a name
     close = difflib.get_close_matches(typed if typed in lower else name.lower(), list(lower), n=1, cutoff=0.5)
-    if close:
-        return f"no {what} named {name!r}; did you mean {lower[close[0]]}?"
     if not known:
         return f"no {what} named {name!r}: no {what} exists"
     listed = ", ".join(sorted(known)[:12]) + (", ..." if len(known) > 12 else "")
-    return f"no {what} named {name!r}; there are: {listed}"
+    if not close:
+        return f"no {what} named {name!r}; there are: {listed}"
+    alike = difflib.SequenceMatcher(None, name.lower(), close[0]).ratio()
+    others = "" if alike >= ALIKE else f" There are: {listed}"
+    return f"no {what} named {name!r}; did you mean {lower[close[0]]}?{others}"

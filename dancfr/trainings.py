@@ -1,6 +1,7 @@
 """Trains whole runs, one after the other or in parallel: complete runs are reused, interrupted runs are resumed."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -102,6 +103,10 @@ def _train_in_parallel(plan: Sequence[Planned], options: TrainOptions, wandb: st
     if len(missing) < 2:
         return
     more = wandb, options.tensorboard
+    if options.progress:
+        folder = os.path.commonpath([path.parent for path, _, _ in missing])
+        told = f"`dancfr status {shlex.quote(folder)} --watch 5` shows how far they are"
+        warn(f"{len(missing)} runs to train, {options.workers or 'as many as CPUs'} at the same time: {told}")
     tasks = [(str(path.resolve()), preset, changes, *more) for path, preset, changes in missing]
     for i, path in enumerate(in_parallel(RunTrainer, RunTrainer.train, tasks, len(tasks), options)):
         if options.progress:

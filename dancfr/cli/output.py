@@ -70,11 +70,12 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 def describe_training(result: Result) -> str:
     """Formats the result of `dancfr train`."""
     from dancfr.watch.progress import duration
+    from dancfr.watch.status import count
     from dancfr.watch.strength import describe_each
 
     lines = [
-        f"{result['run_dir']}: {result['iterations']} iterations in {duration(result['seconds'])} of training, "
-        f"{result['samples']:,} samples"
+        f"{result['run_dir']}: {count(result['iterations'], 'iteration')} in "
+        f"{duration(result['seconds'])} of training, {result['samples']:,} samples"
     ]
     return "\n".join([*lines, *(f"  {line}" for line in describe_each(result["metrics"]))])
 

@@ -118,7 +118,7 @@ def refuse_changes(old: AnyConfig, new: AnyConfig, allowing: bool = True) -> Non
     lines = zip(differences(old, new), describe_differences(old, new), strict=True)
     changed = [line for key, line in lines if not is_among(key, old.resumable)]
     if changed:
-        said = f"a resumed run keeps its configuration, but {changed[0]}{more(len(changed) - 1)}"
+        said = f"a resumed run keeps its configuration, and this would change {changed[0]}{more(len(changed) - 1)}"
         if not allowing:
             raise UsageError(f"{said}: leave the setting out, or choose another folder")
         raise UsageError(

@@ -164,6 +164,7 @@ class Progress(Shown):
     def result(self, text: object) -> None:
         """Shows a result on the way, such as a point of a curve, if progress is shown."""
         if self._enabled:
+            self._state = ""  # an iteration that is not shown by then would come out of order
             self._say(str(text))
 
     def resumed(self, iteration: int, seconds: float = 0.0) -> None:

@@ -186,7 +186,7 @@ def test_a_changed_configuration_is_refused_with_the_difference(
     run = copy_of(stopped, tmp_path)
     before = contents(run)
     line = assert_refused(dancfr(capfd, *training_of(run, *settings, "--resume")))
-    assert f"a resumed run keeps its configuration, but {difference}" in line
+    assert f"a resumed run keeps its configuration, and this would change {difference}" in line
     assert "--allow-changes (without it, only " in line
     free = line.partition("only ")[2].removesuffix(" may change)").split(", ")
     assert {"checkpoint_every", "evaluation", "iterations", "minutes"} < set(free)

@@ -36,6 +36,14 @@ def test_without_a_terminal_lines_come_now_and_then(
     ]
 
 
+def test_a_result_is_not_followed_by_an_iteration_before_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(3) as progress:
+        progress.advance(1, 1.0)
+        progress.advance(2, 2.0)  # within the time between two lines
+        progress.result("measuring")
+    assert [line.split()[0] for line in capsys.readouterr().err.splitlines()] == ["iteration", "measuring"]
+
+
 def test_disabled_progress_shows_events_only(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(10, enabled=False) as progress:
         progress.resumed(3)
