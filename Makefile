@@ -1,5 +1,5 @@
-# Everything runs from the virtual environment .venv in this folder, which `make setup` makes: it needs Python 3.11 or
-# newer with pip and, that once, a package index. `make` alone lists the targets.
+# Everything runs from the virtual environment .venv in this folder, which `make setup` makes: it needs Python 3.11,
+# 3.12 or 3.13 with pip and, that once, a package index. `make` alone lists the targets.
 
 PYTHON ?= python3
 ARGS ?=
@@ -132,15 +132,18 @@ distclean: clean ## remove .venv too
 
 # --- set-up ----------------------------------------------------------------------------------------------------------
 
-# A .venv that an interrupted set-up left without pip, or that an old Python made, is made again. setuptools comes first
+# The versions of Python that the tests run on, and that pyproject.toml accepts.
+SUPPORTED := sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+# A .venv that an interrupted set-up left without pip, or that another Python made, is made again. setuptools comes first
 # and build isolation is off, so that the pinned setuptools builds what has to be built and a later `make setup` that
 # finds everything in place needs no network.
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	    echo "error: dancfr needs Python 3.11 or newer, but '$(PYTHON)' is" \
+	@$(PYTHON) -c 'import sys; $(SUPPORTED)' 2>/dev/null || { \
+	    echo "error: dancfr needs Python 3.11, 3.12 or 3.13, but '$(PYTHON)' is" \
 	         "$$($(PYTHON) --version 2>/dev/null || echo not to be found): name another, e.g. make $(MAKECMDGOALS) PYTHON=python3.11" >&2; \
 	    exit 1; }
-	@$(PY) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	@$(PY) -c 'import pip, sys; $(SUPPORTED)' 2>/dev/null || { \
 	    echo "Setting up .venv with $$($(PYTHON) --version) (a few minutes, once)"; \
 	    $(PYTHON) -m venv --clear $(VENV); } || { \
 	    echo "error: $(PYTHON) cannot make a virtual environment (on Debian and Ubuntu: apt install python3-venv)" >&2; \

@@ -21,6 +21,11 @@ def show(value: Any) -> str:
     return str(value)
 
 
+def count(number: int, what: str) -> str:
+    """Formats a number of things: ``1 chunk``, ``2 chunks``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def parse_value(text: str, annotation: Any) -> Any:
     """Parses text as a value of a type; `Any` accepts JSON, or else the text itself.
 

@@ -1,5 +1,7 @@
 """The command `dancfr games`, which lists games and their options."""
 
+import shutil
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,6 +9,9 @@ import typer
 from dancfr.cli import output
 from dancfr.cli.app import Command, GameOptions, Json, app
 from dancfr.errors import UsageError
+
+_PAGES = {"pettingzoo:": "docs/reference/environments.md", "openspiel:": "docs/reference/openspiel.md"}
+"""Documents about games of other libraries, by prefix."""
 
 
 @app.command(cls=Command)
@@ -44,17 +49,34 @@ def games(
 
     def describe(result: output.Result) -> str:
         if name is not None:
-            options = [{"option": key, "default": value} for key, value in result["games"][0]["options"].items()]
-            text = result["games"][0]["description"]
-            return f"{text}\n\n{output.table(options, ['option', 'default'])}" if options else f"{text}; no options"
+            return _describe_game(result["games"][0])
         listed = output.table(result["games"], ["name", "players", "actions", "max_plies", "description"])
         zoo, spiel = result["prefixes"]
         return (
             f"{listed}\nand {zoo}MODULE for any two-player environment of PettingZoo, "
-            f"{spiel}GAME for any game of OpenSpiel with two or more players (docs/reference/openspiel.md)"
+            f"{spiel}GAME for any game of OpenSpiel with two or more players (docs/reference/openspiel.md)\n"
+            "rules and options of one: dancfr games NAME"
         )
 
     output.deliver(compute, as_json, describe)
+
+
+def _describe_game(game: output.Result) -> str:
+    """Describes a game, each of its options, and where its rules are."""
+    from dancfr.runs.keys import describe_settings
+
+    parts = [game["description"]]
+    if game["options"]:
+        width = min(100, shutil.get_terminal_size((100, 24)).columns)
+        parts.append(f"options and their defaults:\n\n{describe_settings(game['options'], game['meanings'], width)}")
+    else:
+        parts[0] += "; no options"
+    if game["rules"] is not None:
+        path = Path(game["rules"])
+        shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        parts.append(f"rules, infostates, actions and options: {shown}")
+    parts += [f"more: {page}" for prefix, page in _PAGES.items() if game["name"].startswith(prefix)]
+    return "\n\n".join(parts)
 
 
 def _check(name: str, settings: list[str]) -> output.Result:

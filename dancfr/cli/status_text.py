@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from dancfr.cli import output
 from dancfr.evaluation.statistics import describe_share
+from dancfr.values import count
 from dancfr.watch.progress import Speed, describe_pace, duration, readable
-from dancfr.watch.status import OPEN, Status, count
+from dancfr.watch.status import OPEN, Status
 from dancfr.watch.strength import describe_measures, measures
 
 

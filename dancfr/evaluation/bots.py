@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 
 from dancfr.errors import UsageError, nearest
+from dancfr.games.entry_bots import entry_bots
 from dancfr.games.registry import all_games
 from envs.agent import Agent
 from envs.game import GameBase
@@ -11,11 +12,13 @@ from envs.players import RandomAgent
 
 
 def bots(game: GameBase) -> Mapping[str, Callable[[], Agent]]:
-    """Returns a factory for each bot of a game, by name; `random` plays any game with numbered actions."""
+    """Returns a factory for each bot of a game, by name; `random` plays any game with numbered actions.
+
+    Raises:
+        UsageError: the game's entry names its bots wrongly.
+    """
     entry = all_games().get(game.spec.name)
-    if entry is None or entry.bots is None:
-        return {"random": RandomAgent}
-    own = entry.bots()
+    own = {} if entry is None else entry_bots(entry)
     return own if "random" in own else {"random": RandomAgent, **own}
 
 

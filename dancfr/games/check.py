@@ -8,6 +8,7 @@ from dancfr.arguments import checked
 from dancfr.errors import UsageError
 from dancfr.games.checks import check_game
 from dancfr.games.registry import read_options
+from dancfr.values import count
 from envs.game import GameBase
 from learners.html import html_table
 
@@ -43,7 +44,7 @@ class GameCheck:
 
     def _caption(self) -> str:
         games = self.found["games"]
-        return f"{self.found['game']}: {f'{games} random games' if games else 'no games played'}, no error found"
+        return f"{self.found['game']}: {count(games, 'random game') if games else 'no games played'}, no error found"
 
 
 @checked

@@ -20,6 +20,7 @@ from dancfr.games.record_checks import check_record
 from dancfr.games.registry import make_game, record_of
 from dancfr.games.subject import Subject
 from dancfr.games.tree_checks import check_tree
+from dancfr.values import count
 from envs.extensive import FactoredGame, ListedChance
 from envs.faults import changed, unchanged_fault
 from envs.game import Game, GameBase, GameSpec, IllegalAction, ListedGame, States
@@ -49,7 +50,8 @@ def check_game(
     subject.game = game = made
     result: Plain = {"game": subject.name, "games": games, "checked": {}, "tree": None, "warnings": []}
     checked, spec = result["checked"], subject.attempt("reading its spec", _check_spec, subject)
-    checked["spec"] = f"{spec.num_players} players, {spec.num_actions} actions, infostates of {spec.packed_size} bytes"
+    sizes = f"{count(spec.num_players, 'player')}, {count(spec.num_actions, 'action')}"
+    checked["spec"] = f"{sizes}, infostates of {count(spec.packed_size, 'byte')}"
     if isinstance(game, ListedGame):
         checked["rules"] = "not checked: only spec and record of a game that lists its actions (ListedGame) are checked"
         _add_record(subject, checked, None, seed)

@@ -1,16 +1,18 @@
-"""Checks the record of a game beside its rules: options by name, outcomes, page, display, beliefs and adapter."""
+"""Checks the record of a game beside its rules: options by name, bots, outcomes, page, display, beliefs and adapter."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import UsageError, shortened
+from dancfr.games.entry_bots import entry_bots
 from dancfr.games.rules import noted_options
 from dancfr.games.subject import Subject
+from dancfr.values import count
 from envs.adapter import Adapter
 from envs.agent import Agent
 from envs.belief import KINDS
@@ -33,12 +35,13 @@ def check_record(subject: Subject, record: GameRecord, ended: States | None, see
         seed: Of the random game.
 
     Returns:
-        The attributes that were checked, in words; empty for a record of rules and bots alone.
+        The attributes that were checked, in words; empty for a record of rules alone.
 
     Raises:
         UsageError: one line that names the attribute and its fault.
     """
-    checked = [_check_options(subject, record), _check_outcomes(subject, record, ended), _check_page(subject, record)]
+    checked = [_check_options(subject, record), _check_bots(subject, record)]
+    checked += [_check_outcomes(subject, record, ended), _check_page(subject, record)]
     checked.append(_check_positions(subject, record, np.random.default_rng((seed, _STREAM))))
     if record.adapter is not None and isinstance(subject.game, Game):
         checked.append(_check_adapter(subject, record, np.random.default_rng((seed, _STREAM))))
@@ -55,6 +58,17 @@ def _check_options(subject: Subject, record: GameRecord) -> str:
             known = ", ".join(record.options) or "none"
             raise subject.wrong(f"{attribute} sets {unknown[0]!r}, which is not an option; its options: {known}")
     return "options by name" if any(sets.values()) else ""
+
+
+def _check_bots(subject: Subject, record: GameRecord) -> str:
+    """Makes each bot, and checks that it is an agent."""
+    makers: Mapping[str, Callable[[], Agent]] = subject.attempt("bots", entry_bots, record)
+    for name, make in makers.items():
+        made = subject.attempt(f"bot {name}", make)
+        if lacking := [each for each in ("name", "begin", "act") if not hasattr(made, each)]:
+            kind = type(made).__name__
+            raise subject.wrong(f"bot {name} returned {kind}, which lacks {', '.join(lacking)} of envs.agent.Agent")
+    return count(len(makers), "bot") if makers else ""
 
 
 def _check_outcomes(subject: Subject, record: GameRecord, ended: States | None) -> str:
@@ -132,7 +146,7 @@ def _agent(record: GameRecord, game: GameBase) -> Agent | None:
     """An agent to ask for its beliefs: random, or the first bot of a game that lists its actions."""
     if isinstance(game, Game):
         return RandomAgent()
-    return next((make() for make in record.bots().values()), None) if record.bots is not None else None
+    return next((make() for make in entry_bots(record).values()), None)
 
 
 def _actions(game: GameBase, states: States) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from dancfr.arguments import checked, read
 from dancfr.errors import UsageError, nearest, one_line
 from dancfr.extensions import GAME_GROUP, load_extensions
+from dancfr.games.about import meanings_of, rules_of
 from dancfr.games.rules import note_options, noted_options
 from dancfr.values import parse_options, show
 from envs import cheat, dark_hex, geister, goofspiel, guandan, kuhn, leduc, liars_dice, oshi_zumo, phantom_ttt
@@ -332,7 +333,9 @@ def describe_games() -> list[dict[str, Any]]:
 
 
 def describe_game(name: str) -> dict[str, Any]:
-    """Returns name, description, sizes and options of a game, of the registry or of another library.
+    """Returns name, description, sizes, options with their meanings and the page of the rules of a game.
+
+    It may be of the registry or of another library.
 
     Raises:
         UsageError: the game does not exist, cannot be made, or its library is not installed.
@@ -346,7 +349,8 @@ def describe_game(name: str) -> dict[str, Any]:
         entry = entry_of(name)
         text, options = entry.description, entry.options
     try:
-        spec = make_game(name).spec
+        game = make_game(name)
+        spec, rules = game.spec, rules_of(game)
     except UsageError:
         raise
     except Exception as error:  # whatever an installed package raises
@@ -361,4 +365,6 @@ def describe_game(name: str) -> dict[str, Any]:
         "outputs": dict(spec.slots),
         "endings": list(spec.endings[1:]),
         "options": dict(options),
+        "meanings": meanings_of(game, options),
+        "rules": None if rules is None else str(rules),
     }

@@ -1,8 +1,6 @@
 """Formats the keys of a configuration for display, with their meanings from the docstrings of its classes."""
 
-import inspect
 import json
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -10,35 +8,8 @@ from typing import Any, Literal, get_origin
 
 from pydantic import BaseModel
 
+from dancfr.docstrings import parse_attributes
 from dancfr.values import describe_type, guess, show
-
-_ENTRY = re.compile(r"(\w+(?:, *\w+)*): *(.*)")
-_SECTION = re.compile(r"[A-Z]\w*:")
-
-
-def parse_attributes(docstring: str | None) -> dict[str, str]:
-    """Descriptions from the ``Attributes:`` section of a docstring by name, each on one line.
-
-    An entry is ``name: text`` or ``one, other: text``; lines with a deeper indent continue it.
-    """
-    lines = iter(inspect.cleandoc(docstring or "").splitlines())
-    if not any(line == "Attributes:" for line in lines):  # else the iterator stands after that line
-        return {}
-    section = []
-    for line in lines:
-        if _SECTION.fullmatch(line):
-            break
-        section.append(line)
-    found: dict[str, str] = {}
-    names: list[str] = []
-    for line in textwrap.dedent("\n".join(section)).splitlines():
-        entry = _ENTRY.fullmatch(line)
-        if entry:
-            names = re.split(r", *", entry[1])
-            found |= dict.fromkeys(names, entry[2])
-        elif line.strip():
-            found |= {name: f"{found[name]} {line.strip()}".strip() for name in names}
-    return {name: re.sub(r"\bNone\b", "none", text.replace("``", "`")) for name, text in found.items()}
 
 
 def describe_keys(config: BaseModel) -> dict[str, str]:

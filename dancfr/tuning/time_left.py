@@ -4,8 +4,8 @@ import time
 from typing import Any
 
 from dancfr.tuning.study import Plan
+from dancfr.values import count
 from dancfr.watch.progress import duration
-from dancfr.watch.status import count
 
 
 class TimeLeft:

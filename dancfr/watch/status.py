@@ -17,6 +17,7 @@ from dancfr.runs.folder import is_packed, is_run, refuse_packed, runs_and_seeds_
 from dancfr.runs.lock import find_holder
 from dancfr.runs.run import Run
 from dancfr.runs.step import read_step
+from dancfr.values import count
 from dancfr.watch.following import Following, is_number
 from dancfr.watch.progress import Budget, Speed, time_left
 
@@ -282,8 +283,3 @@ def _size(path: Path) -> int:
             with suppress(OSError):  # the run has removed it meanwhile
                 total += os.lstat(os.path.join(folder, name)).st_size
     return total
-
-
-def count(number: int, what: str) -> str:
-    """Formats a number of things: ``1 chunk``, ``2 chunks``."""
-    return f"{number} {what}{'' if number == 1 else 's'}"

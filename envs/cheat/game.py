@@ -46,10 +46,10 @@ class Cheat(FactoredGame):
         dealt: Number of cards of each player, the rest being out of play; 0 deals all cards.
         health: Health points of each player; 0 for no limit, which requires a `ply_limit`.
         max_discard: Largest number of cards in a discard.
-        discards: ``sets`` or ``cards``, see above.
+        discards: ``sets``: an action is a whole discard; ``cards``: it adds a card to the discard, or ends it.
         ply_limit: Number of decisions after which no player wins; 0 for no limit.
         observation_health: Health points by which observations are divided, for nets that are trained with few points
-            and play with more; 0 for `health`, or `MOST_SHOWN` if that is less.
+            and play with more; 0 for `health`, or 255 if that is less.
         challenge_last: Whether a discard that empties the hand must be challenged by the last player to answer it.
         name: Name on the command line.
 

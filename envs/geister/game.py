@@ -27,8 +27,8 @@ class Geister(Playable):
             chooses a layout.
         forced_escape: Whether a player who can escape must ("finishing blow assistance", paper 000, 5.1).
         observation_limit: Divisor of the ply in an observation.
-        clip_ply: Whether that quotient is limited to 1, so that games longer than `observation_limit` stay in the range
-            of the training.
+        clip_ply: Whether the ply divided by `observation_limit` is limited to 1 in an observation, so that longer games
+            stay in the range of the training.
         history: Whether states and infostates include what each ghost has done so far, see `envs.geister.history`.
 
     Raises:

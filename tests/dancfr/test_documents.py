@@ -97,12 +97,13 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = (ROOT / "docs" / "tutorials" / "own-game.md").read_text()
     project = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
     (entry,) = [code for code, _ in CODE.findall(text) if "ENTRY =" in code]
+    (caller,) = re.findall(r"^class Caller:\n(?:(?: {4}.*)?\n)+", text, re.MULTILINE)
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
     more = 'one-card = "my_package.game:ENTRY"\n'
     (source / "pyproject.toml").write_text(project.replace(more, f'{more}stakes = "my_package.game:STAKES"\n'))
     (source / "my_package").mkdir()
     (source / "my_package" / "__init__.py").touch()
-    (source / "my_package" / "game.py").write_text(own_game() + entry + STAKES)
+    (source / "my_package" / "game.py").write_text(own_game() + caller + entry + STAKES)
     install = ["pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(target)]
     subprocess.run([sys.executable, "-m", *install, str(source)], check=True, timeout=120)
     return target
@@ -126,7 +127,8 @@ def own(package: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def test_a_game_of_ones_own_plays_its_own_solution(own: Any) -> None:
     """Its class has no `__eq__`, so that two games of the same rules are not equal."""
-    assert own("games", "one-card", "--check")["tree"]["nodes"] == 11
+    found = own("games", "one-card", "--check")
+    assert (found["tree"]["nodes"], found["checked"]["record"]) == (11, "1 bot")
     solved = own("solve", "one-card", "--iterations", "100", "--out", "o.safetensors")
     exact = own("evaluate", "o.safetensors", "--exploitability", "--games", "20")
     assert exact["value"] == pytest.approx(solved["value"])

@@ -88,8 +88,9 @@ def test_a_game_and_a_method_of_ones_own_go_all_the_way(installed: Path, tmp_pat
     assert "pennies" in {game["name"] for game in run("games")["games"]}
     assert "pennies-hedge" in {preset["name"] for preset in run("presets")["presets"]}
     assert {agent["name"] for agent in run("agents", "pennies")["agents"]} == {"random", "stubborn"}
-    record = "options by name, page pennies.js, display of 3 positions, beliefs, adapter"
-    assert run("games", "pennies", "--check")["checked"]["record"] == record
+    checked = run("games", "pennies", "--check")["checked"]
+    assert checked["spec"] == "2 players, 2 actions, infostates of 1 byte"
+    assert checked["record"] == "options by name, 1 bot, page pennies.js, display of 3 positions, beliefs, adapter"
     train = ("train", "pennies-hedge", "--inline", "--wandb", "off")
     run(*train, "iterations=40", "--run-dir", "whole")
     run(*train, "iterations=20", "--run-dir", "run")

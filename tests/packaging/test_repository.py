@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,25 @@ def test_the_workflow_runs_targets_of_the_makefile_on_every_python_that_is_state
     assert {"setup", "lint", "test", "test-rest"} <= {target for _, target in commands} <= targets
     stated = [line.split()[-1] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
     assert jobs["check"]["strategy"]["matrix"]["python"] == stated
+    assert PROJECT["requires-python"] == f">={stated[0]},<3.{int(stated[-1].removeprefix('3.')) + 1}"
+
+
+@pytest.mark.parametrize("version", ["3.10.13", "3.14.0"])
+def test_setup_refuses_versions_of_python_that_are_not_stated(version: str, tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    fake = tmp_path / "python"
+    fake.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exec echo "Python {version}"\n'
+        f'exec "{sys.executable}" -c "import sys; sys.version_info = ({version.replace(".", ", ")}); $2"\n'
+    )
+    fake.chmod(0o755)
+    command = ["make", "--no-print-directory", "setup", "PYTHON=./python"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2
+    told = f"error: dancfr needs Python 3.11, 3.12 or 3.13, but './python' is Python {version}: name another, e.g. "
+    assert done.stderr.splitlines()[0].startswith(told)
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_the_citation_is_of_the_newest_release() -> None:

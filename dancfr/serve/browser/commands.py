@@ -32,8 +32,7 @@ from dancfr.serve.commands import USER, check_at_least, check_seconds, compile_n
 from dancfr.serve.network import check_listening, check_port, is_loopback, join_address
 from dancfr.serve.origins import read_public_url
 from dancfr.serve.position import Position, replayed
-from dancfr.values import show, split_settings
-from dancfr.watch.status import count
+from dancfr.values import count, show, split_settings
 from envs.agent import Agent
 from envs.game import GameBase
 

@@ -1,6 +1,5 @@
 """How a game is shown in a page of the browser: by the display and the module that its record names."""
 
-import inspect
 from pathlib import Path
 
 from dancfr.errors import UsageError
@@ -35,12 +34,4 @@ def page_of(game: GameBase) -> Path | None:
     return page
 
 
-def rules_of(game: GameBase) -> Path | None:
-    """Returns the page of a game's rules, the README.md beside its class; None for games of other packages."""
-    if not type(game).__module__.startswith("envs."):
-        return None
-    rules = Path(inspect.getfile(type(game))).parent / "README.md"
-    return rules if rules.is_file() else None
-
-
-__all__ = ["GENERAL", "Display", "display_of", "offered", "page_of", "rules_of"]
+__all__ = ["GENERAL", "Display", "display_of", "offered", "page_of"]

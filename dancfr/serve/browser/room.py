@@ -12,8 +12,9 @@ import numpy as np
 
 from dancfr.agents.insight import DRAWS, History, consult
 from dancfr.errors import UsageError, one_line
+from dancfr.games.about import rules_of
 from dancfr.runs.recorded_games import Player, Writer
-from dancfr.serve.browser.displays import GENERAL, display_of, page_of, rules_of
+from dancfr.serve.browser.displays import GENERAL, display_of, page_of
 from dancfr.serve.browser.table import Plain, Seat, Step, Table
 from dancfr.serve.commands import seed_of
 from dancfr.serve.position import Position, actions_of, plain_action

@@ -119,7 +119,7 @@ ENTRY = GameRecord(
     Pennies,
     options_of(Pennies),
     "Matching pennies with a bonus",
-    lambda: {"stubborn": Stubborn},
+    bots=lambda: {"stubborn": Stubborn},
     in_matches={"ply_limit": 2},
     display=lazily("pennies.display:PenniesDisplay"),
     page=Path(__file__).parent / "page" / "pennies.js",

@@ -313,6 +313,30 @@ def test_presets_tell_every_key_that_train_takes(command: Command) -> None:
     assert max(map(len, lines)) <= 100
 
 
+def test_options_of_a_game_are_told_with_their_meanings_and_the_page_of_its_rules(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = Path(__file__).parents[3]
+    page = root / "envs" / "leduc" / "README.md"
+    monkeypatch.chdir(root)
+    lines = command("games", "leduc").out.splitlines()
+    assert lines[lines.index("raises=2") + 1] == "    Maximum number of raises in a round, including the opening bet."
+    assert lines[-1] == f"rules, infostates, actions and options: {page.relative_to(root)}"
+    monkeypatch.chdir(tmp_path)
+    assert command("games", "leduc").out.endswith(f" {page}\n")
+    assert command("games", "phantom_ttt").out.startswith(
+        "Phantom tic-tac-toe: after a failed try the player tries again; no options\n"
+    )
+    pettingzoo = command("games", "pettingzoo:classic/rps-v2").out
+    assert "max_return=1.0\n    Largest absolute return, after scaling.\n" in pettingzoo
+    assert pettingzoo.endswith("\n\nmore: docs/reference/environments.md\n")
+
+
+def test_agents_without_a_game_are_those_of_a_game_that_is_named(command: Command) -> None:
+    assert command("agents").out.endswith("\n\nthese are for geister; for another game: dancfr agents GAME\n")
+    assert "dancfr agents GAME" not in command("agents", "kuhn").out
+
+
 def test_bots_are_told_apart(command: Command) -> None:
     bots = {entry["name"]: entry for entry in json.loads(command("agents", "--json").out)["agents"]}
     assert {entry["kind"] for entry in bots.values()} == {"bot", "pretrained"}

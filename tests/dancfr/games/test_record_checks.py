@@ -11,13 +11,16 @@ import pytest
 from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
+from dancfr.evaluation import bots
 from dancfr.games import registry
 from dancfr.games.checks import check_game
 from dancfr.games.registry import GAMES
 from envs.game import States
 from envs.general_display import GeneralDisplay
 from envs.kuhn import Kuhn
+from envs.players import RandomAgent
 from envs.record import GameRecord
+from tests.dancfr.outcomes import Command, refused
 
 Check = Callable[..., dict[str, Any]]
 
@@ -85,16 +88,26 @@ def test_sound_record_passes(check: Check, tmp_path: Path) -> None:
     page.touch()
     outcomes = {f"{result} by over": (result, "#0072B2") for result in ("win", "loss")}
     found = check(
-        in_matches={"cards": 3}, outcomes=outcomes, page=page, display=display(), belief=belief, adapter=fitting
+        bots=lambda: {"caller": Caller},
+        in_matches={"cards": 3},
+        outcomes=outcomes,
+        page=page,
+        display=display(),
+        belief=belief,
+        adapter=fitting,
     )
     assert re.fullmatch(
-        r"options by name, 2 outcomes, page own\.js, display of \d positions, beliefs, adapter",
+        r"options by name, 1 bot, 2 outcomes, page own\.js, display of \d positions, beliefs, adapter",
         found["checked"]["record"],
     )
 
 
 def test_record_without_additions_is_not_mentioned(check: Check) -> None:
     assert "record" not in check()["checked"]
+
+
+class Caller(RandomAgent):
+    """Always bets and calls."""
 
 
 def raising(error: Exception) -> Callable[..., Any]:
@@ -119,6 +132,18 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"outcomes": {"win by over": "won"}}, "outcomes['win by over'] is 'won', expected a name and a colour"),
     ({"outcomes": {"win by over": ("won", "#12")}}, "outcomes['win by over'] has the colour '#12', expected one such"),
     ({"outcomes": {"win by over": ("won", "red")}}, "outcomes lacks 'loss by over', which games had"),
+    (
+        {"bots": {"caller": Caller}},
+        'bots of its entry is dict, expected a function: write bots=lambda: {"NAME": CLASS}',
+    ),
+    ({"bots": Caller}, "bots of its entry returned Caller, expected a dict: write"),
+    (
+        {"bots": lambda: {"caller": Caller()}},
+        "bots of its entry returned Caller for 'caller', expected its class or a function: write",
+    ),
+    ({"bots": raising(ImportError("no own.bots"))}, "bots raised ImportError: no own.bots ("),
+    ({"bots": lambda: {"caller": raising(KeyError("card"))}}, "bot caller raised KeyError: 'card' ("),
+    ({"bots": lambda: {"caller": Own}}, "bot caller returned Own, which lacks name, begin, act of envs.agent.Agent"),
     ({"page": Path("nowhere.js")}, "page is nowhere.js, which does not exist"),
     ({"page": Path(__file__)}, f"page is {__file__}, expected a JavaScript module"),
     ({"display": raising(ImportError("no own.display"))}, "display raised ImportError: no own.display ("),
@@ -173,3 +198,12 @@ def test_adapter_that_refuses_an_agent_is_sound(check: Check) -> None:
             raise ValueError("knows no open cards")
 
     assert check(adapter=refuses)["checked"]["record"] == "adapter"
+
+
+def test_bots_that_are_not_a_function_are_refused_by_commands(
+    monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    record = GameRecord("kuhn", Kuhn, {"cards": 3}, "Kuhn poker", bots={"caller": Caller})  # type: ignore[arg-type]
+    monkeypatch.setattr(bots, "all_games", lambda: {**GAMES, "kuhn": record})
+    line = refused(command("evaluate", "random", "--game", "kuhn", "--against", "caller"))
+    assert line.startswith("dancfr: game kuhn: bots of its entry is dict, expected a function: write bots=lambda: {")

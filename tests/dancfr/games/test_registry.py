@@ -186,6 +186,10 @@ def test_the_list_of_games_is_complete() -> None:
     assert listed["geister"]["actions"] == 32
     assert listed["geister"]["options"]["ply_limit"] == 100
     assert listed["mini-geister"]["options"]["ply_limit"] == 30
+    for name, entry in listed.items():
+        assert list(entry["meanings"]) == list(entry["options"])
+        assert all(entry["meanings"].values()), name
+        assert Path(entry["rules"]).read_text().startswith("# "), name
 
 
 def test_games_of_other_libraries_are_described_with_the_options_of_their_adapters() -> None:
@@ -197,5 +201,7 @@ def test_games_of_other_libraries_are_described_with_the_options_of_their_adapte
         defaults = {key: each.default for key, each in inspect.signature(adapter).parameters.items()}
         for option, value in described["options"].items():
             assert defaults[option] in (value, None), "None: the adapter finds out"
+            assert described["meanings"][option]
+        assert described["rules"] is None
     with pytest.raises(UsageError, match="pettingzoo:MODULE or openspiel:GAME"):
         describe_game("nothing")

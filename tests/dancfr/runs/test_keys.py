@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from dancfr.docstrings import parse_attributes
 from dancfr.methods import all_presets, find_preset
 from dancfr.runs.config import Config, apply_overrides, differences, flatten
-from dancfr.runs.keys import assignments, describe_keys, describe_settings, parse_attributes
+from dancfr.runs.keys import assignments, describe_keys, describe_settings
 
 DOCSTRING = """One line.
 
@@ -36,6 +37,13 @@ def test_a_docstring_is_taken_apart() -> None:
 @pytest.mark.parametrize("docstring", [None, "", "One line.", "One line.\n\n    Args:\n        name: No attribute."])
 def test_a_docstring_without_attributes_has_none(docstring: str | None) -> None:
     assert parse_attributes(docstring) == {}
+
+
+def test_another_section_of_a_docstring_is_read_by_its_name() -> None:
+    docstring = (
+        "One line.\n\n    Args:\n        name: An\n            argument.\n\n    Returns:\n        none: No argument."
+    )
+    assert parse_attributes(docstring, "Args") == {"name": "An argument."}
 
 
 @pytest.mark.parametrize("name", list(all_presets()))
