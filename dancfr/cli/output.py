@@ -69,8 +69,8 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 def describe_training(result: Result) -> str:
     """Formats the result of `dancfr train`."""
+    from dancfr.values import count
     from dancfr.watch.progress import duration
-    from dancfr.watch.status import count
     from dancfr.watch.strength import describe_each
 
     lines = [
