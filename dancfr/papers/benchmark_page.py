@@ -89,8 +89,8 @@ def _cell(mean: Summary, values: Sequence[float], best: float) -> str:
         return f"{told}; 1"
     if mean.n == 2:
         return f"{told} ({min(values):.3g}, {max(values):.3g}); 2"
-    # Exploitability is never below zero, but the interval of a symmetric distribution may be.
-    return f"{told} [{max(mean.low, 0):.3g}, {mean.high:.3g}]; {mean.n}"
+    # Shares of the largest return are from 0 to 1, but the interval of a symmetric distribution may reach beyond.
+    return f"{told} [{max(mean.low, 0):.3g}, {min(mean.high, 1):.3g}]; {mean.n}"
 
 
 def figure(entries: Sequence[Entry]) -> Plot | None:
