@@ -243,7 +243,7 @@ def over_time(curves: Sequence[Curve], points: int = 200) -> Band:
         x, y = curves[0]
         return _drawn(np.asarray(x, np.float64), np.asarray(y, np.float64)[None])
     if start > end:
-        raise ValueError("the runs have no time in common")
+        raise ValueError("the evaluations of the runs share no span of time")
     grid = np.linspace(start, end, points if start < end else 1)
     return _drawn(grid, np.stack([np.interp(grid, x, y) for x, y in curves]))
 

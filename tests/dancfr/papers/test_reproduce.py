@@ -264,10 +264,11 @@ def test_a_figure_that_the_runs_do_not_allow_is_left_out(tmp_path: Path, monkeyp
             runs[i] = replace(run, evaluations=tuple(r | {"elapsed_s": 1.0 + i} for r in run.evaluations))
     trained_by_hand(monkeypatch, settings)
     found = reproduce("geister-fig4", out_dir=tmp_path)
-    assert found["warnings"] == ["Win rate against random over training time: the runs have no time in common."]
+    (warning,) = found["warnings"]
+    assert warning == "Win rate against random over training time: the evaluations of the runs share no span of time."
     assert [Path(file).name for file in found["files"]] == ["geister-fig4.html", "win-rate-random-iterations.png"]
     assert by_cell(found["rows"])["final win rate, geister-dream"]["ours"] == pytest.approx(0.65)
-    assert "no time in common" in Path(found["files"][0]).read_text()
+    assert "share no span of time" in Path(found["files"][0]).read_text()
 
 
 def test_runs_too_short_for_an_evaluation_have_a_page_all_the_same(
