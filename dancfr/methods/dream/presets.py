@@ -176,7 +176,7 @@ PRESETS = (
         ),
         "geister-quick for 30 minutes with more former opponents and larger buffers",
     ),
-    Preset("leduc-dream", LEDUC, "DREAM on Leduc hold'em: NashConv below 0.15 after two million decisions"),
+    Preset("leduc-dream", LEDUC, "DREAM on Leduc hold'em: NashConv of 0.13 after two million decisions"),
     Preset(
         "leduc-dream-reference",
         LEDUC.varied(
