@@ -197,5 +197,5 @@ def test_wall_time_is_interpolated_where_all_runs_overlap() -> None:
     band = over_time(curves, points=3)
     np.testing.assert_allclose(band.x, [5, 7.5, 10])
     np.testing.assert_allclose(band.mean, [0.75, 0.875, 1.0])
-    with pytest.raises(ValueError, match="in common"):
+    with pytest.raises(ValueError, match="share no span of time"):
         over_time([(np.array([0.0, 1.0]), np.ones(2)), (np.array([2.0, 3.0]), np.ones(2))])
