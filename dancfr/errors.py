@@ -155,12 +155,13 @@ def nearest(name: str, known: list[str] | tuple[str, ...], what: str) -> str:
         name = f"{name[:57]}..."
     lower = {candidate.lower(): candidate for candidate in known}
     typed = name.lower().replace("_plus", "+").replace("plus", "+")  # cfr+ is hard to say in a name
-    close = difflib.get_close_matches(typed if typed in lower else name.lower(), list(lower), n=1, cutoff=0.5)
+    typed = typed if typed in lower else name.lower()
+    close = difflib.get_close_matches(typed, list(lower), n=1, cutoff=0.5)
     if not known:
         return f"no {what} named {name!r}: no {what} exists"
     listed = ", ".join(sorted(known)[:12]) + (", ..." if len(known) > 12 else "")
     if not close:
         return f"no {what} named {name!r}; there are: {listed}"
-    alike = difflib.SequenceMatcher(None, name.lower(), close[0]).ratio()
+    alike = difflib.SequenceMatcher(None, typed, close[0]).ratio()
     others = "" if alike >= ALIKE else f" There are: {listed}"
     return f"no {what} named {name!r}; did you mean {lower[close[0]]}?{others}"

@@ -315,8 +315,10 @@ class Loop(ABC):
         """
         checkpoint = checkpoints.latest(self.run)
         done = max((file.iteration for file in self.run.list_strategies()), default=0)
-        at_once = self.stored_after_checkpoints or checkpoints.were_removed(self.run)
-        if checkpoint is None and done > (0 if at_once else self._settings.checkpoint_every):
+        unsaved = self._settings.checkpoint_every
+        if self.stored_after_checkpoints or checkpoints.were_removed(self.run):
+            unsaved = 0
+        if checkpoint is None and done > unsaved:
             raise UsageError(
                 f"{self.run.path} has been trained for {done} iterations, but its checkpoints are gone; not starting "
                 f"over: restore {self.run.path / 'checkpoints'} from a copy, or train into another folder (complete "

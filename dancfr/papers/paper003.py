@@ -14,7 +14,7 @@ from dancfr.methods.value_functions.config import ValueFunctionConfig
 from dancfr.methods.value_functions.solving import cut_game
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
 from dancfr.report.history import History, Settings
-from dancfr.report.plots import Plot, finish, frame, grid, number, png_of
+from dancfr.report.plots import Plot, finish, frame, grid, number, plain_ticks, png_of
 from dancfr.runs.run import Run
 from envs.tree import Tree
 from learners.cfr.sequence_form import sequence_form
@@ -279,7 +279,7 @@ def mean_correlation(values: Sequence[float]) -> tuple[float, tuple[float, float
 
 def _scatter(game: str, runs: Sequence[History], reference: float, correlations: Mapping[str, float]) -> Plot:
     """Draws a panel per loss with a dot per checkpoint; `correlations` are means over runs, for the description."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator
 
     title = f"Exploitability of DL-CFR+ and errors of its net, {game}"
     note = f"Dots: checkpoints of {count_runs(len(runs))}, held-out samples. Line: the trunk of CFR+."
@@ -297,8 +297,7 @@ def _scatter(game: str, runs: Sequence[History], reference: float, correlations:
         axis.set_yscale("log")
         for scale in (axis.xaxis, axis.yaxis):
             scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
-            scale.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-            scale.set_minor_formatter(NullFormatter())
+            plain_ticks(scale)
         finish(axis, names[loss], names[loss], "exploitability / largest return")
     frame(figure, axes[: len(LOSSES)], title, note)
     told = ", ".join(f"{correlations[loss]:.2f} with the {names[loss]}" for loss in LOSSES if loss in correlations)

@@ -17,6 +17,7 @@ from dancfr.evaluation.statistics import Band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F")
@@ -231,7 +232,7 @@ def _draw_line(axis: "Axes", line: Line, percent: bool) -> None:
 
 def _scale(axis: "Axes", panel: Panel, end: float) -> None:
     """Sets limits and ticks: positions from 0 to `end`, fractions from 0 to 100 %, logarithmic ticks at 1, 2, 5."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
     axis.set_xlim(0, 1.03 * end or 1.0)
     steps = [1, 2, 5, 10]
@@ -248,11 +249,18 @@ def _scale(axis: "Axes", panel: Panel, end: float) -> None:
         axis.set_yscale("log")
         axis.set_ylim(low, high)
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low <= 1000 else (1,)))
-        axis.yaxis.set_minor_formatter(NullFormatter())
     else:
         axis.set_ylim(bottom=min(0.0, *(float(np.nanmin(line.band.low)) for line in panel.lines)))
         axis.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    plain_ticks(axis.yaxis)
+
+
+def plain_ticks(scale: "Axis") -> None:
+    """Labels the ticks of an axis with plain numbers, and minor ticks not at all."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    scale.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    scale.set_minor_formatter(NullFormatter())
 
 
 def _outward(value: float, up: bool = False) -> float:

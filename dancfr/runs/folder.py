@@ -166,11 +166,11 @@ def default_run_dir(preset: str, overrides: Sequence[str] = ()) -> Path:
 def find_runs(preset: str, root: str | os.PathLike[str] = "runs") -> Sequence[Path]:
     """Folders of the runs of `preset` in `root`, oldest first."""
     found = []
-    for path in Path(root).glob("*/config.json"):
+    for path in recorded_below(Path(root)):
         try:
-            info = read_info(path.parent)
+            info = read_info(path)
         except UsageError:
             continue
         if info["preset"] == preset:
-            found.append((str(info.get("created", "")), path.parent))
+            found.append((str(info.get("created", "")), path))
     return [path for _, path in sorted(found)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dancfr.report.history import History, Settings
-from dancfr.report.plots import COLOURS, Plot, finish, frame, grid, number, png_of
+from dancfr.report.plots import COLOURS, Plot, finish, frame, grid, number, plain_ticks, png_of
 from dancfr.report.report import Table, duration, write_page
 from dancfr.tuning.comparison import SETTINGS
 from dancfr.tuning.study import Plan
@@ -82,7 +82,7 @@ def _trials_table(plan: Plan, result: Mapping[str, Any]) -> Table:
 
 def draw(plan: Plan, result: Mapping[str, Any]) -> Plot:
     """Draws the values of the trials in the order of the search, and the best one so far."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
     metric = plan.metric_of_runs()
     scale = 100.0 if metric.maximised else 1.0
@@ -102,8 +102,7 @@ def draw(plan: Plan, result: Mapping[str, Any]) -> Plot:
     if not metric.maximised and all(each["value"] > 0 for each in result["trials"] if each["value"] is not None):
         axis.set_yscale("log")
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-        axis.yaxis.set_minor_formatter(NullFormatter())
+        plain_ticks(axis.yaxis)
     title = "Values of the trials"
     note = f"{_metric(plan)}; a pruned trial has the last one before it was ended."
     frame(figure, [axis], title, note)

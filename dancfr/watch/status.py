@@ -217,11 +217,11 @@ class Watched:
         stored = status["strategies"]["newest"] or 0
         if checkpoint is not None and status["iteration"] < saved:
             yield f"metrics.jsonl lacks rows before the checkpoint of iteration {saved}: it was damaged or removed"
-        if status["state"] == "finished" and status["checkpoints_removed"]:
-            pass  # a complete run of a plan, see `dancfr.trainings`, has nothing to continue
-        elif checkpoint is None and status["state"] not in OPEN and stored > unsaved:
+        # A complete run of a plan, see `dancfr.trainings`, has nothing to continue.
+        ended = status["state"] not in OPEN and not (status["state"] == "finished" and status["checkpoints_removed"])
+        if ended and checkpoint is None and stored > unsaved:
             yield f"the checkpoints are gone: restore {self.path / 'checkpoints'} from a copy to continue with --resume"
-        elif status["state"] not in OPEN and status["iteration"] > saved:
+        elif ended and status["iteration"] > saved:
             start = f"the checkpoint of iteration {saved}" if saved else "the start, as there is no checkpoint"
             again = count(status["iteration"] - saved, "iteration")
             yield f"{again} will be trained again: --resume continues from {start}"

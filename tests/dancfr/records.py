@@ -1,4 +1,4 @@
-"""Rows of metrics.jsonl for records written by hand."""
+"""Settings of runs that are trained in a moment, and rows of metrics.jsonl for records written by hand."""
 
 from typing import Any
 
@@ -8,6 +8,17 @@ from envs.guandan import GuanDan
 from learners.listed.network import QNet
 from learners.listed.settings import QNetworkSettings
 from learners.networks.settings import Weights
+
+KUHN_DREAM: dict[str, object] = {
+    "game": "kuhn",
+    "iterations": 4,
+    "traversals": 20,
+    "evaluation.every": 2,
+    "evaluation.games": 20,
+    "advantage_training.minibatches": 2,
+    "baseline_training.minibatches": 2,
+}
+"""Settings of `leduc-dream-quick` with which it trains in a moment."""
 
 DMC_NETWORK = QNetworkSettings(width=8, depth=2)
 

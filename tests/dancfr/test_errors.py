@@ -18,5 +18,9 @@ def test_a_name_that_is_hardly_alike_is_not_the_only_one_told(name: str, says: s
     assert nearest(name, ["leduc", "cheat", "geister"], "game") == says
 
 
+def test_a_sign_in_words_is_alike() -> None:
+    assert nearest("cfr_plus", ["cfr", "cfr+"], "algorithm") == "no algorithm named 'cfr_plus'; did you mean cfr+?"
+
+
 def test_without_any_name_that_is_told() -> None:
     assert nearest("x", [], "preset") == "no preset named 'x': no preset exists"

@@ -11,25 +11,17 @@ from dancfr.agents.pack import PackRequest, pack
 from dancfr.errors import UsageError
 from dancfr.games.registry import make_game
 from dancfr.report.report import read_histories
+from dancfr.runs.folder import find_runs
 from tests.dancfr.outcomes import Command, refused
-
-SMALL = {
-    "game": "kuhn",
-    "iterations": 4,
-    "traversals": 20,
-    "evaluation.every": 2,
-    "evaluation.games": 20,
-    "advantage_training.minibatches": 2,
-    "baseline_training.minibatches": 2,
-}
+from tests.dancfr.records import KUHN_DREAM
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run, one of several seeds, and a packed agent."""
     path = tmp_path_factory.mktemp("folders") / "runs"
-    run = dancfr.train("leduc-dream-quick", SMALL, run_dir=path / "run", inline=True, progress=False)
-    dancfr.train_seeds("leduc-dream-quick", SMALL, seeds=(1, 2), folder=path / "both", inline=True, progress=False)
+    run = dancfr.train("leduc-dream-quick", KUHN_DREAM, run_dir=path / "run", inline=True, progress=False)
+    dancfr.train_seeds("leduc-dream-quick", KUHN_DREAM, seeds=(1, 2), folder=path / "both", inline=True, progress=False)
     pack(PackRequest(str(run.path), path / "packed", games=2))
     return path
 
@@ -55,6 +47,7 @@ def test_runs_of_several_seeds_are_listed(runs: Path, command: Command) -> None:
     assert {name: listed[name] for name in names} == dict(zip(names, ("run", "run", "packed", "run"), strict=True))
     shown = json.loads(command("status", str(runs), "--json").out)["runs"]
     assert [each["run_dir"] for each in shown] == [name for name in names if "packed" not in name]
+    assert find_runs("leduc-dream-quick", runs) == [runs / "run"]
 
 
 def test_a_folder_of_several_seeds_is_no_agent(runs: Path) -> None:

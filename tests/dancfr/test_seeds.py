@@ -20,19 +20,11 @@ from dancfr.runs.run import Run
 from dancfr.seeds import SeedRuns, described
 from dancfr.trainings import Stopped
 from dancfr.watch.wandb_reader import shown_name
+from tests.dancfr.records import KUHN_DREAM
 
 mpl.use("Agg")
 
-SMALL = {
-    "game": "kuhn",
-    "iterations": 4,
-    "traversals": 20,
-    "evaluation.every": 2,
-    "evaluation.games": 20,
-    "evaluation.exploitability": True,
-    "advantage_training.minibatches": 2,
-    "baseline_training.minibatches": 2,
-}
+SMALL = KUHN_DREAM | {"evaluation.exploitability": True}
 
 
 @pytest.fixture(scope="module")
