@@ -24,15 +24,18 @@ from dancfr.report.stacks import draw_areas, draw_shares, shares_of, stack_of
 
 PRESET = "mini-geister-belief-tables"
 OPPONENTS = ("random", "heuristic", "rush")
+_ONE_GAME = ("tables.states=1", "tables.passes=1", "iterations=100000")
+"""An iteration of Figs 9 to 12 as most papers count them: one game for each player. Their number is ours."""
+
 VARIANTS: Mapping[str, tuple[str, ...]] = {
     "full": (),
     "exact-belief": ("tables.belief=exact",),
     "no-belief": ("tables.belief=none",),
     "no-baseline": ("tables.baseline=false",),
-    "dream": ("tables.method=dream",),
-    "dream-no-belief": ("tables.method=dream", "tables.belief=none"),
-    "outcome-sampling": ("tables.method=outcome-sampling",),
-    "outcome-sampling-no-belief": ("tables.method=outcome-sampling", "tables.belief=none"),
+    "dream": ("tables.method=dream", *_ONE_GAME),
+    "dream-no-belief": ("tables.method=dream", "tables.belief=none", *_ONE_GAME),
+    "outcome-sampling": ("tables.method=outcome-sampling", *_ONE_GAME),
+    "outcome-sampling-no-belief": ("tables.method=outcome-sampling", "tables.belief=none", *_ONE_GAME),
 }
 """Settings of each variant that differ from the preset."""
 
@@ -53,19 +56,19 @@ BARELY = "barely superior to the random player"
 OURS = {"exact-belief": "not in the paper: the update that keeps the posterior's mean"}
 FITTED_BOT = "fitted: the weights of heuristic are those under which this win rate comes out"
 FITTED_STATES = "fitted: the paper does not give tables.states=256, chosen because the full method then matches"
-BUDGET = "another budget: the paper does not give the size of an iteration, and evaluates every 5,000 of them"
+BUDGET = "an iteration is read as one game for each player; the paper does not say, nor how many it has"
 UNIT = "Win rates are percent of games."
 FIXED = ("game", "game_options", "tables", "evaluation.opponents", "minutes")
 GAMES = 10_000
 OUTCOMES = entry_of("mini-geister").outcomes
 
 
-def _scales(variants: Sequence[str], seeds: int) -> dict[str, Scale]:
+def _scales(variants: Sequence[str], seeds: int, every: int = 100) -> dict[str, Scale]:
     """Returns the scales: the paper's size takes minutes; ``quick`` has fewer seeds, games and evaluations."""
     settings = tuple(Setting(name, PRESET, VARIANTS[name], f"mini-geister-{name}") for name in variants)
-    every = (f"evaluation.games={GAMES}",)
-    whole = Scale(settings, tuple(range(1, seeds + 1)), every, games=GAMES, fixed=FIXED, parallel=True)
-    few = ("evaluation.games=2000", "evaluation.every=500")
+    often = (f"evaluation.games={GAMES}", f"evaluation.every={every}")
+    whole = Scale(settings, tuple(range(1, seeds + 1)), often, games=GAMES, fixed=FIXED, parallel=True)
+    few = ("evaluation.games=2000", f"evaluation.every={5 * every}")
     return {
         "paper": whole,
         "quick": replace(whole, seeds=(1, 2), overrides=few, note="quick scale: fewer seeds, games and evaluations"),
@@ -211,7 +214,7 @@ EXPERIMENTS = {
     "mini-geister-fig9-12": Experiment(
         "Paper 002, Figs 9 to 12: tabular DREAM and outcome sampling, with and without belief states.",
         _FOLDER,
-        _scales(_OTHERS, 3),
+        _scales(_OTHERS, 3, every=5000),
         partial(compare_curves, "fig9-12"),
     ),
     "mini-geister-fig13": Experiment(

@@ -1,5 +1,6 @@
 """Tests of the figures of paper 002 on short runs: all cells, endings of games, and the paper's numbers."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +35,15 @@ def test_figures_6_to_12_have_a_row_for_each_opponent(tmp_path: Path) -> None:
     assert "loss by taking red" in page
 
 
-def test_figures_9_to_12_say_that_budgets_differ(tmp_path: Path) -> None:
+def test_figures_9_to_12_play_one_game_for_each_player_in_an_iteration_and_say_so(tmp_path: Path) -> None:
     short = ("iterations=2", "evaluation.every=2", "evaluation.games=20", "checkpoint_every=2")
     found = reproduce("mini-geister-fig9-12", "quick", tmp_path, seeds=(1,), overrides=short, inline=True)
     assert len(found["rows"]) == 4 * len(OPPONENTS)
-    assert all("another budget" in row["note"] for row in found["rows"])
+    assert all("read as one game for each player" in row["note"] for row in found["rows"])
+    for method in ("dream", "outcome-sampling"):
+        (config,) = tmp_path.glob(f"**/mini-geister-{method}-seed1/config.json")
+        tables = json.loads(config.read_text())["config"]["tables"]
+        assert (tables["method"], tables["states"], tables["passes"]) == (method, 1, 1)
 
 
 def test_figure_13_takes_the_worst_with_and_the_best_without(tmp_path: Path) -> None:
