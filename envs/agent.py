@@ -11,6 +11,15 @@ from envs.game import Game, ListedGame, States
 T = TypeVar("T")
 
 
+class Named:
+    """Shows an object as its class and its attribute ``name``, such as ``PolicyAgent('pretrained:cheat')``."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
 class Agent(Protocol):
     """Plays games of a batch in lock step: a `NumberedAgent` or a `ListedAgent`.
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.compiled import kernel
 from envs.game import Game, States
 from envs.tree import Tree
@@ -74,7 +75,7 @@ def choose_uniform(mask, u):
     return actions
 
 
-class RandomAgent:
+class RandomAgent(Named):
     """Plays a uniformly random legal action of any game. Implements `envs.agent.Agent`."""
 
     name = "random"

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from dancfr.errors import UsageError
 from dancfr.games.registry import record_of
 from envs.adapter import Adapter
-from envs.agent import Agent, Recalls, Widens, copy_with
+from envs.agent import Agent, Named, Recalls, Widens, copy_with
 from envs.game import Game, GameBase, States
 
 
-class AdaptedAgent:
+class AdaptedAgent(Named):
     """Shows an agent a game as the variant that it knows. Satisfies `envs.agent.Agent`.
 
     Args:

@@ -133,6 +133,7 @@ def _load_file(wanted: AgentName, game: GameBase) -> Agent:
     kind = file_kind(wanted.base)
     load = next((each.load_file for each in all_methods().values() if kind and each.file_kind == kind), None)
     agent: Agent = load_strategy_agent(wanted.base, game) if load is None else load(wanted.base, game)
+    agent.name = wanted.text
     return agent
 
 

@@ -12,6 +12,7 @@ from dancfr.errors import UsageError, one_line
 from dancfr.evaluation.arena import AgentError
 from dancfr.games.registry import make_game
 from dancfr.games.view import numbered_game, view_of
+from envs.agent import Named
 from envs.capabilities import TOLERANCE
 from envs.game import Game, GameBase, Packed, States
 from envs.tree import Tree
@@ -80,7 +81,7 @@ def _require_signature(policy: Policy, name: str) -> None:
         ) from None
 
 
-class FunctionAgent:
+class FunctionAgent(Named):
     """Draws actions from the probabilities that functions return; satisfies `envs.agent.Agent`. It has no memory.
 
     Args:

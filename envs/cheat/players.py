@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import Agent
+from envs.agent import Agent, Named
 from envs.cheat.game import Cheat
 from envs.cheat.observation import CLAIMED, DISCARDER, HEAD, PASSES, PHASE
 from envs.cheat.rules import ANSWERING, CHALLENGE, PASS, PICK, SET, STOP
@@ -141,7 +141,7 @@ def choose_heuristic(packed, ranks, copies, players, picking, tracking, challeng
     return actions
 
 
-class HeuristicAgent:
+class HeuristicAgent(Named):
     """Plays the actions of `choose_heuristic`. Implements `envs.agent.Agent`.
 
     Args:

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import Agent
+from envs.agent import Agent, Named
 from envs.compiled import kernel
 from envs.game import Game, Packed, States
 from envs.geister.game import Geister
@@ -205,7 +205,7 @@ def heuristic_policy(packed, mask, size, distance, around, weights, guard_with_r
     return policy
 
 
-class HeuristicAgent:
+class HeuristicAgent(Named):
     """Plays the move of the highest score by `HeuristicWeights`. Implements `envs.agent.Agent`.
 
     Raises:

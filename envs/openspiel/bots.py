@@ -10,7 +10,7 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python import policy as spiel_policies
 
-from envs.agent import NumberedAgent, Recalls, StatesPolicy
+from envs.agent import Named, NumberedAgent, Recalls, StatesPolicy
 from envs.game import States
 from envs.openspiel.game import OpenSpielGame
 from envs.openspiel.loading import Spiel
@@ -98,7 +98,7 @@ class AgentPolicy(spiel_policies.Policy):
         return _chances(self._adapted, self._agent, state)
 
 
-class SpielAgent:
+class SpielAgent(Named):
     """A bot for each seat, or a policy, of OpenSpiel as an agent. Implements `envs.agent.Agent`.
 
     Bots are asked at states alone: those that follow a game by `inform_action` do not know its course.

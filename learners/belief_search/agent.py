@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.compiled import kernel
 from envs.game import Game, Packed, States
 from envs.geister import Geister
@@ -16,7 +17,7 @@ from learners.networks.settings import NetworkSettings
 from learners.regret_matching import apply_threshold, draw_actions
 
 
-class BeliefNetAgent:
+class BeliefNetAgent(Named):
     """Plays by the nets. Satisfies `envs.agent.Agent`.
 
     It uses only what its player can observe: the squares of all ghosts, the colours of captured ghosts and its own

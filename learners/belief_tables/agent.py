@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.compiled import kernel
 from envs.game import Game, States
 from envs.geister import Geister
@@ -14,7 +15,7 @@ from learners.geister_beliefs.belief import UPDATES, BeliefRules, Update, play
 from learners.geister_beliefs.tables import LAST, LEGAL, NODE, ROWS_OF_OWN, SIZE, SLOTS, action_of, normalise, row_of
 
 
-class BeliefAgent:
+class BeliefAgent(Named):
     """Plays a policy by belief state. Satisfies `envs.agent.Agent`.
 
     The opponent is assumed to play the same policy (paper 002, IV-A). If moves were played that the agent has not seen,

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.game import Game, Identified, Packed, States
 from envs.tree import Tree
 
@@ -11,7 +12,7 @@ class UnknownInfostate(LookupError):
     """The table of an agent has no row for an infostate."""
 
 
-class TabularAgent:
+class TabularAgent(Named):
     """Plays a policy given by infostate. Satisfies `envs.agent.Agent`.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.cheat import Cheat
 from envs.compiled import kernel
 from envs.game import Game, States
@@ -67,7 +68,7 @@ class Strategy:
         return cls(keys, counts, found)
 
 
-class CheatAgent:
+class CheatAgent(Named):
     """Plays a strategy of two-player Cheat, and uniformly at unknown infosets. Satisfies `envs.agent.Agent`.
 
     Args:

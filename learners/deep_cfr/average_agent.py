@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.networks.inference import Inference, encoder
@@ -12,7 +13,7 @@ from learners.networks.settings import NetworkSettings, Weights
 from learners.regret_matching import draw_actions
 
 
-class AveragePolicyAgent:
+class AveragePolicyAgent(Named):
     """Plays by the average-policy nets of both players. Implements `envs.agent.Agent`.
 
     Args:

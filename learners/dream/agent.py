@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import copy_with
+from envs.agent import Named, copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.dream.settings import Average
@@ -60,7 +60,7 @@ class _PlayerNets:
         self.drawn = rng.choice(len(self.probability), size=batch, p=self.probability)
 
 
-class DreamAgent:
+class DreamAgent(Named):
     """Plays the policies of both players' advantage networks; implements `envs.agent.Agent`.
 
     Args:

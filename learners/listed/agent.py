@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import Agent
+from envs.agent import Agent, Named
 from envs.capabilities import FullView, Redeals, redeal_by_belief
 from envs.game import GameBase, GameOver, ListedGame, Ragged, States
 from envs.insight import Insight, limited, normalised, with_gaps
@@ -20,7 +20,7 @@ DEALS = 32
 """Deals of the hidden cards over which the values of a critic that sees everything are averaged."""
 
 
-class QAgent:
+class QAgent(Named):
     """Plays the action with the highest output of its net; implements `envs.agent.Agent` for ragged games.
 
     Args:

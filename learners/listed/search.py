@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import copy_with
+from envs.agent import Named, copy_with
 from envs.capabilities import Redeals, redeal_by_belief
 from envs.game import GameBase, ListedGame, States
 from envs.insight import Insight, normalised, with_gaps
@@ -49,7 +49,7 @@ class DealsSearched(NamedTuple):
     tries: NDArray[np.int64]
 
 
-class DealSearch:
+class DealSearch(Named):
     """Improves the choices of a Q-net by roll-outs before each move. Satisfies `envs.agent.Agent` for ragged games.
 
     All candidates of a decision are tried in the same deals, which agree with all that the player sees. In a roll-out

@@ -6,7 +6,7 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import copy_with
+from envs.agent import Named, copy_with
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.networks.settings import NetworkSettings, Weights
@@ -18,7 +18,7 @@ _FIRST = "hidden0.w"
 """Name of the weights of the inputs, `[inputs, width]`."""
 
 
-class PolicyAgent:
+class PolicyAgent(Named):
     """Draws actions from the policies of nets; satisfies `envs.agent.Agent`. It has no memory.
 
     Args:
@@ -122,7 +122,7 @@ def _widened(matrix: NDArray[np.float32], inputs: int) -> NDArray[np.float32]:
     return np.concatenate([matrix, np.zeros((inputs - len(matrix), matrix.shape[1]), np.float32)])
 
 
-class SeatedAgents:
+class SeatedAgents(Named):
     """Plays each seat by an agent of its own; satisfies `envs.agent.Agent`.
 
     Args:

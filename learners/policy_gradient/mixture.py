@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from envs.agent import Named
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.cfr.sequence_form import realization_plan, shares
@@ -13,7 +14,7 @@ from learners.policy_gradient.agent import PolicyAgent
 from learners.regret_matching import draw_actions
 
 
-class PolicyMixture:
+class PolicyMixture(Named):
     """Plays a whole game by one policy, drawn at its start; satisfies `envs.agent.Agent`.
 
     To an opponent, this is the average of the policies weighted by own reach probability (Kuhn 1953), the average whose

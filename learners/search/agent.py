@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import copy_with
+from envs.agent import Named, copy_with
 from envs.game import Game, GameBase, States
 from envs.hidden import HiddenGame
 from envs.insight import Insight, limited, normalised, with_gaps
@@ -42,7 +42,7 @@ class Searched(NamedTuple):
     chosen: NDArray[np.int64]
 
 
-class SearchAgent:
+class SearchAgent(Named):
     """Improves an agent's policy by roll-outs before each move. Satisfies `envs.agent.Agent`.
 
     It uses only what its player can observe: worlds are drawn from a belief, which follows from the observations. Each

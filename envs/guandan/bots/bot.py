@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from envs.agent import Named
 from envs.game import ListedGame
 from envs.guandan.game import GuanDan
 
 
-class GuanDanBot:
+class GuanDanBot(Named):
     """Keeps the game that `begin` was called with.
 
     Raises:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from envs.agent import ListedAgent
+from envs.agent import ListedAgent, Named
 from envs.compiled import kernel
 from envs.game import ListedGame, States
 from envs.guandan.bots.bot import GuanDanBot
@@ -75,7 +75,7 @@ def choose_greedy(states, offsets, rows):
     return chosen
 
 
-class RandomBot:
+class RandomBot(Named):
     """Plays a uniformly random legal action of any `ListedGame`. Implements `envs.agent.ListedAgent`."""
 
     name = "random"

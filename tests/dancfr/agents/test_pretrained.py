@@ -49,6 +49,14 @@ def test_every_one_plays_a_legal_game_against_itself_and_a_bot() -> None:
         assert {each["name"] for each in list_agents(game)} >= {name, "random"}
 
 
+def test_every_one_and_every_bot_is_shown_by_its_name() -> None:
+    for name in pretrained_names():
+        agent = make_agent(name)
+        assert agent.name == name
+        assert repr(agent) == f"{type(agent).__name__}({name!r})"
+    assert repr(make_agent("planner", "guandan")) == "PlannerBot('planner')"
+
+
 def test_every_card_has_its_figures() -> None:
     for name in pretrained_names():
         card = card_of(name)
