@@ -5,7 +5,7 @@ million steps on games that are too large for a tree, and whose exploitability c
 They publish plots, not numbers. A step is a decision of either player.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -110,20 +110,38 @@ def draw(games: Mapping[str, Mapping[str, Sequence[Curve]]]) -> Plot | None:
     Args:
         games: Curves of the runs of each method, by game; those without points are left out.
     """
+    drawn = {
+        game: {method: [curve for curve in curves if len(curve[0]) > 1] for method, curves in methods.items()}
+        for game, methods in games.items()
+    }
+    counts: dict[str, set[int]] = {}  # of runs, which games may differ in: a method has one entry in the legend
+    for methods in drawn.values():
+        for method, runs in methods.items():
+            counts.setdefault(method, set()).update({len(runs)} - {0})
     panels = []
-    for game, methods in games.items():
-        lines = []
-        for colour, (method, curves) in enumerate(methods.items()):
-            if runs := [curve for curve in curves if len(curve[0]) > 1]:
-                name = f"{method} ({count_runs(len(runs))})" if len(runs) > 1 else method
-                lines.append(Line(name, over_time(runs), colour))
+    for game, methods in drawn.items():
+        lines = [
+            Line(_label(method, counts[method]), over_time(runs), colour)
+            for colour, (method, runs) in enumerate(methods.items())
+            if runs
+        ]
         if lines:
             panels.append(Panel(game, "decisions", "exploitability", lines, log=True))
     if not panels:
         return None
-    bands = next((f" Bands: {line.band.means}." for panel in panels for line in panel.lines if line.band.known), "")
+    meanings = {line.band.means for panel in panels for line in panel.lines if line.band.known}
+    several = "95 % t intervals over the runs, of two runs their range"
+    bands = f" Bands: {meanings.pop() if len(meanings) == 1 else several}." if meanings else ""
     note = f"Exact, of the average policy; the largest return is 1.{bands}"
     return draw_lines("iig-benchmark", "Exploitability over decisions", note, panels, "exploitability", note)
+
+
+def _label(method: str, counts: Collection[int]) -> str:
+    """Returns the entry of a method in the legend, with its number of runs in the games, such as 2 to 5."""
+    least, most = min(counts), max(counts)
+    if most == 1:
+        return method
+    return f"{method} ({count_runs(most) if least == most else f'{least} to {count_runs(most)}'})"
 
 
 def head_to_head(game: str, settings: Settings, games: int) -> Table:

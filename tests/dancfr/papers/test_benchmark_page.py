@@ -81,6 +81,14 @@ def test_the_figure_is_of_the_runs_that_were_evaluated_on_their_way() -> None:
     assert plot.rows == (("dark_hex3", "policy gradient (2 runs)", "0.5", "0.5", "0.25", "range of 2 runs"),)
 
 
+def test_a_method_has_one_entry_in_the_legend_although_games_differ_in_runs() -> None:
+    curves = [entry(run(seed, 0.25)) | {"curve": [[2_000_000, 0.5], [10_000_000, 0.25]]} for seed in (1, 2, 3)]
+    plot = figure([*curves, *(one | {"game": "phantom_ttt"} for one in curves[:2])])
+    assert {row[1] for row in plot.rows} == {"policy gradient (2 to 3 runs)"}
+    assert {row[-1] for row in plot.rows} == {"95 % t interval of 3 runs", "range of 2 runs"}
+    assert "95 % t intervals over the runs, of two runs their range" in plot.caption
+
+
 def test_only_the_tables_of_a_page_are_written() -> None:
     assert with_table(f"a\n{START}\nold\n{END}\nb\n", [entry(run(1, 0.5))]).startswith(
         f"a\n{START}\n| average policy |"
