@@ -187,3 +187,23 @@ def test_tributes_are_chosen_from_the_list_of_their_table() -> None:
     assert (rows[~due] == -1).all()
     assert (rows[due] >= legal.offsets[:-1][due]).all()
     assert (rows[due] < legal.offsets[1:][due]).all()
+
+
+def test_a_tribute_leaves_the_cheapest_hand() -> None:
+    """Of all legal cards, each tried by itself."""
+    game, desk = GuanDan(), new_desk()
+    states = game.start(np.arange(300, dtype=np.uint64))
+    states = states[game.scripted(states)]
+    several = 0
+    for _ in range(3):  # pay, perhaps twice, and give back
+        legal = game.legal(states)
+        rows = tribute_choice(states, legal)
+        for b in np.flatnonzero(rows >= 0):
+            seat, level = states["to_move"][b], int(states["level"][b])
+            low, high = states["low"][b, seat], states["high"][b, seat]
+            listed = legal.rows[legal.offsets[b] : legal.offsets[b + 1]]
+            costs = [split(desk, low - row["low"], high - row["high"], level, USUAL_PRICES) for row in listed]
+            assert costs[rows[b] - legal.offsets[b]] == pytest.approx(min(costs), abs=1e-8)
+            several += len(listed) > 1
+        game.step(states, legal.rows[np.where(rows < 0, legal.offsets[:-1], rows)])
+    assert several > 150

@@ -92,7 +92,7 @@ def _write_seat(state, me, other, knowledge, b, counts, x):
     x[n : n + PLACES] = counts
     n += PLACES
     for of in range(2 * CLASSES):
-        lowest = shown[PASSED + of]
+        lowest = np.int64(shown[PASSED + of])
         if lowest > 0:
             x[n + lowest - 1 : n + VALUES] = 1
         n += VALUES

@@ -32,7 +32,8 @@ class Knowledge(NamedTuple):
         free: Unseen cards whose holder is not known, `uint8[B, 16]`.
         room: Cards of each hand that are not known, `uint8[B, 3]`.
         known: Cards that a hand is known to hold, `uint8[B, 3, 16]`.
-        most: Largest number of cards of a place that a hand may hold, known ones included, `uint8[B, 3, 16]`.
+        most: Bound on the cards of a place in a hand, known ones included, `uint8[B, 3, 16]`. It does not count the
+            known cards of the other hands: a hand also holds at most `known` plus `free`.
         low, high: The known cards one by one, `uint64[B, 3]`.
     """
 

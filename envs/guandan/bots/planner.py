@@ -104,7 +104,8 @@ def _choose(state, strengths, manners, desk, view, notes, plan, rows, out):
     note_plan(notes, low, high, level, plan, planned)
     for k in range(pick_candidates(notes, rows, start, end, level)):
         row = rows[notes.candidates[k]]
-        after = whole - _price(row, level, view.price)  # a lower bound: no split of the rest is cheaper
+        # Of the rest only a split is cheaper that breaks a group whose cards cost less apart, such as a pair of jokers.
+        after = whole - _price(row, level, view.price)
         if score_play(view, state, me, manners, row, after) <= best:
             continue
         if not _in_plan(notes, row, notes.marks[k], plan, planned):
