@@ -35,12 +35,13 @@ def positions(tables: int, seed: int) -> Iterator[States]:
 
 
 def small(rng: np.random.Generator) -> tuple[Knowledge, NDArray[np.float64]]:
-    """A few cards of four places, one of them known and one place barred to a hand, and random scores; `[1]`."""
+    """A few cards of four places, one or two known and one place barred to a hand, and random scores; `[1]`."""
     free = np.zeros((1, PLACES), np.uint8)
     places = rng.choice(PLACES, 4, replace=False)
     free[0, places] = rng.integers(1, 6, 4)
     known = np.zeros((1, OTHERS, PLACES), np.uint8)
     known[0, rng.integers(OTHERS), places[0]] = 1
+    known[0, 2, places[1]] = 1
     most = np.broadcast_to(free[:, None] + known.sum(axis=1, keepdims=True, dtype=np.uint8), known.shape).copy()
     most[0, 2, places[1]] = known[0, 2, places[1]]
     total = int(free.sum())
@@ -140,6 +141,7 @@ def test_dealt_hands_agree_with_all_that_the_player_knows() -> None:
         placements.deal_into(again, movers, known, scores, seeds)
         placements.deal_into(other, movers, known, scores, seeds)
         assert (again == other).all()
+        assert all((again[word].sum(axis=1) == states[word].sum(axis=1)).all() for word in ("low", "high"))
         assert (GAME.observe(again, movers) == GAME.observe(states, movers)).all()
         for ours, theirs in zip(observe(again, movers)[:2], (by_seat, by_table), strict=True):
             assert (ours == theirs).all()
@@ -153,6 +155,17 @@ def test_dealt_hands_agree_with_all_that_the_player_knows() -> None:
         moved += int((again["low"] != states["low"]).any(axis=1).sum())
     assert dealt > 1500
     assert moved > 0.7 * dealt
+
+
+def test_cards_of_a_rank_are_dealt_at_random() -> None:
+    """Three suits to three hands: each of the six deals within 5 standard errors of a sixth of 6,000."""
+    states = np.repeat(table(["S9", "S3", "C3", "D3"]), 6000)
+    movers, rng = np.zeros(len(states), np.int64), np.random.default_rng(14)
+    known, zeros = observe(states, movers)[2], np.zeros((len(states), OTHERS, PLACES, placements.STEPS))
+    placements.deal_into(states, movers, known, zeros, rng.integers(0, 2**64, len(states), np.uint64))
+    numbers = np.unique(states["low"], axis=0, return_counts=True)[1]
+    assert len(numbers) == 6
+    assert np.abs(numbers - 1000).max() < 5 * math.sqrt(6000 * 5 / 36)
 
 
 def test_views_that_contradict_themselves_are_dealt_at_random() -> None:

@@ -9,10 +9,29 @@ from scipy import stats
 from envs.guandan import GuanDan
 from envs.guandan.inputs.layout import MOST_PLAYS, write_split
 from envs.guandan.inputs.prospects import Strengths, _tails, judge, unseen_cards
-from envs.guandan.inputs.splits import PRICES, STRAIGHTS, new_desk, split
+from envs.guandan.inputs.splits import FLUSHES, FULL_HOUSES, PLATES, PRICES, STRAIGHTS, TUBES, new_desk, split
 from envs.guandan.inputs.tribute import USUAL_PRICES, tribute_choice
-from envs.guandan.rules.cards import CARDS, action_dtype, count_of, notation, pack, parse_level, size_of, unpack
-from envs.guandan.rules.comparison import reads_as
+from envs.guandan.rules.cards import (
+    BOMB,
+    CARDS,
+    FOUR_KINGS,
+    PAIR,
+    SINGLE,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TRIPS,
+    TWO_TRIPS,
+    action_dtype,
+    count_of,
+    notation,
+    pack,
+    parse_level,
+    size_of,
+    unpack,
+)
+from envs.guandan.rules.comparison import reads_as, value_of
 from envs.guandan.rules.generation import LONGEST, plays
 from envs.guandan.rules.state import GIVE_BACK, PAY
 from tests.envs.guandan_tables import table
@@ -93,11 +112,46 @@ def test_splits_of_whole_hands_are_splits_and_cost_what_their_plays_cost() -> No
         assert split_of(hand, level, USUAL_PRICES)[0] <= 10
 
 
+def test_a_split_costs_what_its_plays_cost_one_by_one() -> None:
+    """Prices that differ for each play; a straight that comes out in one suit has the price of a straight."""
+    rng = np.random.default_rng(2)
+    columns = {STRAIGHT: STRAIGHTS, THREE_PAIR: TUBES, TWO_TRIPS: PLATES, THREE_WITH_TWO: FULL_HOUSES}
+    kinds: set[int] = set()
+    for i in range(200):
+        level = "3456789TJQKA2"[i % 13]
+        price = rng.uniform(0.5, 1.5, PRICES)
+        price[:, 0], price[:, FLUSHES] = 0, price[:, STRAIGHTS]
+        desk, rows, rank = new_desk(), np.zeros(MOST_PLAYS, action_dtype), parse_level(level)
+        low, high = (np.uint64(word) for word in pack(random_hand(rng, 27, 2 * list(CARDS))))
+        total, cost = split(desk, low, high, rank, price), 0.0
+        for row in rows[: write_split(desk, low, high, rank, price, rows)]:
+            kind, size = int(row["kind"]), int(row["size"])
+            column = FLUSHES if kind == STRAIGHT_FLUSH else columns.get(kind, size)
+            value = 14 if kind == FOUR_KINGS else value_of(kind, int(row["rank"]), rank)
+            cost += price[value, column]
+            kinds.add(kind)
+        assert total == pytest.approx(cost, abs=1e-9)
+    assert kinds >= {SINGLE, PAIR, TRIPS, BOMB, STRAIGHT_FLUSH, *columns}
+
+
+def test_a_straight_of_one_suit_is_written_as_a_straight_flush() -> None:
+    price = ONE_EACH.copy()
+    price[:, FLUSHES] = 9.0
+    total, written = split_of(["S3", "S4", "S5", "S6", "S7"], "2", price)
+    assert total == 1
+    assert [kind for kind, _, _ in written] == ["StraightFlush"]
+
+
 SPLITS = {
     "two straights rather than a tube and pairs": (
         "S3 H3 S4 D4 C5 D5 S6 H6 S7 D7",
         "2",
         {("Straight", "3")},
+    ),
+    "a straight flush up to the ace": (
+        "ST SJ SQ SK SA HT CJ",
+        "2",
+        {("StraightFlush", "T"), ("Single", "T"), ("Single", "J")},
     ),
     "a tube": ("S3 H3 S4 D4 C5 D5 SK", "2", {("ThreePair", "3"), ("Single", "K")}),
     "a plate with the ace low": ("SA DA CA S2 D2 C2", "9", {("TwoTrips", "A")}),
