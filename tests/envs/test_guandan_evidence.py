@@ -1,4 +1,4 @@
-"""What a seat of GuanDan knows for certain about the other hands, and the inputs of a belief, card by card."""
+"""Certain knowledge of a seat of GuanDan about the other hands, and the inputs of a belief, card by card."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def one_hot(index: int, size: int) -> NDArray[np.int64]:
 
 
 class Onlooker:
-    """A seat's knowledge of the other hands, from what is public and its own hand."""
+    """A seat's knowledge of the other hands, from public plays and its own hand."""
 
     def __init__(self, state: np.record, me: int) -> None:
         self.state, self.me, self.level = state, me, RANKS[int(state.level)]
