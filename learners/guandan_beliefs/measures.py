@@ -50,8 +50,8 @@ def _judged(belief: HandsBelief | None, states: States) -> Found:
     score_deals(known.free, known.room, known.known, known.most, scores, held, logs, np.empty_like(scores))
     chances = count_chances(known, scores)
     expected = expected_cards(known, chances)
-    unseen = held.sum(axis=1, keepdims=True)
-    right = (held * expected / np.maximum(unseen, 1)).sum(axis=(1, 2))
+    free = np.maximum(known.free, 1)[:, None, :]  # a known card is placed right, the free ones of a place are alike
+    right = (known.known + (held - known.known) * (expected - known.known) / free).sum(axis=(1, 2))
     return Found(-logs, right, *_reliability(known, chances, held))
 
 

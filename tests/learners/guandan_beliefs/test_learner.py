@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
 from actors.guandan_beliefs import Positions, play_rounds
 from envs.guandan import GuanDan
 from envs.guandan.beliefs.evidence import observe
-from envs.guandan.beliefs.net import HandsBelief, shipped_belief
+from envs.guandan.beliefs.net import FILE, HandsBelief, shipped_belief
 from envs.guandan.bots.players import BOTS
 from learners.guandan_beliefs.learner import HandsLearner
 from learners.guandan_beliefs.measures import judged, uniform
@@ -89,6 +90,37 @@ def test_a_belief_is_calibrated_on_deals_drawn_from_it() -> None:
     assert abs(found.right.sum() / own.right.sum() - 1) < 0.1
     GAME.redeal(dealt, dealt["to_move"], rng.integers(0, 2**64, len(dealt), np.uint64))
     assert judged(belief, dealt).loss.sum() > uniform(dealt)[0].sum()
+
+
+def cards(low: NDArray[np.uint64], high: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Returns the number of each of the cards in each of three hands, `int64[B, 3, 64]`; two bits stand for a card."""
+    shifts = 2 * np.arange(32, dtype=np.uint64)
+    words = [(word[..., None] >> shifts & np.uint64(3)).astype(np.int64) for word in (low, high)]
+    return np.concatenate(words, axis=-1)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["tributes", "belief"])
+def test_cards_placed_right_are_those_of_deals_that_are_drawn(own: bool) -> None:
+    """Card by card: known ones count, whose holder every deal respects, and of the others those that agree."""
+    rng, draws = np.random.default_rng(3), 100
+    belief = HandsBelief({name: array * own for name, array in load_file(FILE).items()})
+    states = rounds(60, 9).states
+    _, _, known = observe(states, states["to_move"])
+    told = known.known.any(axis=(1, 2))
+    states, fixed = states[told], cards(known.low[told], known.high[told])
+    assert len(states) > 100
+    others = (states["to_move"][:, None].astype(np.int64) + np.arange(1, 4)) % 4
+
+    def held(dealt: NDArray[np.void]) -> NDArray[np.int64]:
+        return cards(*(np.take_along_axis(dealt[word], others, axis=1) for word in ("low", "high"))) - fixed
+
+    true, right = held(states), np.zeros(len(states))
+    for _ in range(draws):
+        drawn, keys = states.copy(), rng.integers(0, 2**64, len(states), np.uint64)
+        belief.deal(drawn, drawn["to_move"], keys)
+        right += (true * held(drawn) / np.maximum(true.sum(axis=1, keepdims=True), 1)).sum(axis=(1, 2))
+    found = judged(belief if own else None, states).right.sum()
+    assert found == pytest.approx(fixed.sum() + right.sum() / draws, rel=0.003)
 
 
 def test_values_are_averaged_over_deals_of_each_kind() -> None:
