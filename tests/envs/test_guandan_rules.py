@@ -21,6 +21,7 @@ from envs.guandan.rules.cards import (
     RANKS,
     NoSuchCard,
     action_dtype,
+    counts_of,
     notation,
     pack,
     parse_action,
@@ -218,9 +219,7 @@ def test_deals_are_uniform():
 def test_cards_stay_in_their_part_of_the_sorted_deck_as_often_as_elsewhere():
     """4,000 deals: the cards that come to the seat of their place before the shuffle, within 5 standard errors."""
     states = GuanDan(situation="first").start(np.arange(4000, dtype=np.uint64))
-    shifts = np.arange(0, 64, 2, dtype=np.uint64)
-    words = [states[name][..., None] >> shifts & np.uint64(3) for name in ("low", "high")]
-    held = np.concatenate(words, axis=2).astype(np.int64)
+    held = counts_of(states["low"], states["high"]).astype(np.int64)
     inside = [card for card in range(54) if 2 * card // 27 == (2 * card + 1) // 27]
     stayed = sum(held[:, 2 * card // 27, card] for card in inside)
     assert abs(stayed.mean() - len(inside) * 2 / 4) < 5 * stayed.std() / np.sqrt(4000)

@@ -15,7 +15,7 @@ from envs.game import States
 from envs.guandan import GuanDan
 from envs.guandan.display.scene import seen
 from envs.guandan.game import describe
-from envs.guandan.rules.cards import BACK, CARDS, PASS, RANKS, TRIBUTE
+from envs.guandan.rules.cards import BACK, CARDS, PASS, RANKS, TRIBUTE, counts_of
 from envs.guandan.rules.state import GIVE_BACK, NOBODY, OVER, PAY, PLAY
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01"
@@ -24,7 +24,6 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01"
 _KINDS = "abcdefghijklm"
 _RANKS = f"{RANKS}BR"
 _PHASES = {PLAY: "play", PAY: "pay", GIVE_BACK: "back", OVER: "over"}
-_SHIFTS = np.arange(0, 64, 2, dtype=np.uint64)
 
 
 class GuanDanDisplay:
@@ -113,9 +112,7 @@ class GuanDanDisplay:
 
 def words(rows: NDArray[np.void]) -> list[str]:
     """Writes action records `[n]` as words."""
-    counts = np.concatenate(
-        [(rows[name][:, None] >> _SHIFTS & np.uint64(3)).astype(np.uint8) for name in ("low", "high")], axis=1
-    )[:, : len(CARDS)]
+    counts = counts_of(rows["low"], rows["high"])
     at, cards = np.nonzero(counts)
     text = "".join(LETTERS[card] for card in np.repeat(cards, counts[at, cards]))
     ends = counts.sum(axis=1).cumsum().tolist()

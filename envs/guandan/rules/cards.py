@@ -192,6 +192,13 @@ def count_of(low, high, index):
     return np.int64((high >> np.uint64(2 * index - 64)) & np.uint64(3))
 
 
+def counts_of(low: NDArray[np.uint64], high: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Counts each card of multisets `[...]`: `uint8[..., 54]`, by index."""
+    shifts = np.arange(0, 64, 2, dtype=np.uint64)
+    words = [(word[..., None] >> shifts & np.uint64(3)).astype(np.uint8) for word in (low, high)]
+    return np.concatenate(words, axis=-1)[..., : len(CARDS)]
+
+
 @kernel
 def holds(low, high, part_low, part_high):
     """Returns whether a multiset contains another one."""

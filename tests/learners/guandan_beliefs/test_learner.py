@@ -13,6 +13,7 @@ from envs.guandan import GuanDan
 from envs.guandan.beliefs.evidence import observe
 from envs.guandan.beliefs.net import FILE, HandsBelief, shipped_belief
 from envs.guandan.bots.players import BOTS
+from envs.guandan.rules.cards import counts_of
 from learners.guandan_beliefs.learner import HandsLearner
 from learners.guandan_beliefs.measures import judged, uniform
 from learners.guandan_beliefs.settings import HandsNetSettings, HandsTrainingSettings
@@ -92,13 +93,6 @@ def test_a_belief_is_calibrated_on_deals_drawn_from_it() -> None:
     assert judged(belief, dealt).loss.sum() > uniform(dealt)[0].sum()
 
 
-def cards(low: NDArray[np.uint64], high: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Returns the number of each of the cards in each of three hands, `int64[B, 3, 64]`; two bits stand for a card."""
-    shifts = 2 * np.arange(32, dtype=np.uint64)
-    words = [(word[..., None] >> shifts & np.uint64(3)).astype(np.int64) for word in (low, high)]
-    return np.concatenate(words, axis=-1)
-
-
 @pytest.mark.parametrize("own", [False, True], ids=["tributes", "belief"])
 def test_cards_placed_right_are_those_of_deals_that_are_drawn(own: bool) -> None:
     """Card by card: known ones count, whose holder every deal respects, and of the others those that agree."""
@@ -107,12 +101,12 @@ def test_cards_placed_right_are_those_of_deals_that_are_drawn(own: bool) -> None
     states = rounds(60, 9).states
     _, _, known = observe(states, states["to_move"])
     told = known.known.any(axis=(1, 2))
-    states, fixed = states[told], cards(known.low[told], known.high[told])
+    states, fixed = states[told], counts_of(known.low[told], known.high[told]).astype(np.int64)
     assert len(states) > 100
     others = (states["to_move"][:, None].astype(np.int64) + np.arange(1, 4)) % 4
 
     def held(dealt: NDArray[np.void]) -> NDArray[np.int64]:
-        return cards(*(np.take_along_axis(dealt[word], others, axis=1) for word in ("low", "high"))) - fixed
+        return counts_of(*(np.take_along_axis(dealt[word], others, axis=1) for word in ("low", "high"))) - fixed
 
     true, right = held(states), np.zeros(len(states))
     for _ in range(draws):
