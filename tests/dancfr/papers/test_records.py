@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ RECORDS = ROOT / "docs" / "records" / "paper000"
 PAGE = (ROOT / "docs" / "results" / "dream-on-geister.md").read_text()
 READINGS = json.loads((ROOT / "docs" / "records" / "dream-paper-readings" / "arms.json").read_text())["quarter"]
 BOUNDS = "sampling.ratio_bound=1 sampling.inverse_bound=4"
+BOUNDED = {
+    (arm["arm"], arm["seed"]): arm
+    for arm in json.loads((ROOT / "docs" / "records" / "geister-dream-bounded" / "arms.json").read_text())["quarter"]
+}
 READINGS_PAGE = (ROOT / "docs" / "results" / "dream-paper-readings.md").read_text()
 
 
@@ -53,6 +58,41 @@ def test_the_page_of_readings_agrees_with_a_record(arm: dict[str, Any]) -> None:
 
     row = [str(arm["seed"]), *[cell(t, "average") for t in (4, 8, 12)], cell(arm["iterations"], "last")]
     assert (arm["change"], row) in _readings()
+
+
+def test_the_page_agrees_with_the_record_of_two_hundred_iterations() -> None:
+    arm = BOUNDED["clipped, 200 iterations", 1]
+    assert arm["iterations"] == 200
+    (iterations, *rows), columns = _table("| iteration | 20 | 40 |"), range(20, 201, 20)
+    assert iterations == ["iteration", *map(str, columns)]
+    for (label, *cells), policy in zip(rows, ("average", "last"), strict=True):
+        assert label.startswith(policy)
+        assert cells == [_rates(arm, policy, t) for t in columns]
+
+
+def test_the_page_agrees_with_the_record_of_the_four_settings() -> None:
+    rows = _table("| setting | seed | 4 |")[1:]
+    names = ["1,024 traversals", "2,560 traversals", "1,024 traversals without baseline net"]
+    runs = [(f"clipped, {name}", seed) for name in names for seed in (1, 2)]
+    for (_, shown, *cells), run in zip(rows, runs, strict=True):
+        arm = BOUNDED[run]
+        assert shown == str(run[1])
+        assert cells[:5] == [_rates(arm, "average", t) for t in (4, 8, 12, 16, 20)]
+        assert cells[5:] == [_rates(arm, "last", 20), f"{arm['elapsed_s'] / 60:.1f}"]
+
+
+def _rates(arm: Mapping[str, Any], policy: str, iteration: int) -> str:
+    """Percent won against `random` and `heuristic`."""
+    rates = {(r["iteration"], r["policy"], r["opponent"]): 100 * r["win_rate"] for r in arm["evaluations"]}
+    return " / ".join(f"{rates[iteration, policy, opponent]:.1f}" for opponent in ("random", "heuristic"))
+
+
+def _table(head: str) -> list[list[str]]:
+    """The cells of the page's table whose head begins so, without the line below it."""
+    lines = iter(PAGE.splitlines())
+    first = next(line for line in lines if line.startswith(head))
+    next(lines)
+    return [_cells(first), *map(_cells, takewhile(lambda line: line.startswith("| "), lines))]
 
 
 def _readings() -> list[tuple[str, list[str]]]:
