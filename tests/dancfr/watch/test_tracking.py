@@ -186,7 +186,8 @@ def test_evaluations_that_come_in_together_keep_their_iterations_and_events_are_
         tracker.log({"iteration": 4, "loss": 9.0})  # done again after the recovery: W&B has it
         tracker.log({**recovered, "iteration": 6, "seconds": 2.5})
         wait_for(lambda: any((path / "wandb").glob("offline-run-*")))
-        (reader,) = (p for p in psutil.Process().children() if str(path) in p.cmdline())
+        children = psutil.Process().children()  # some may have ended, and have no command line
+        (reader,) = (p for p in children if str(path) in (p.as_dict(["cmdline"])["cmdline"] or ()))
         reader.terminate()  # a signal for all processes of a training does not cut the rows off
         tracker.log({"iteration": 6, "loss": 0.5})
     assert [row["kind"] for row in run.read_metrics()] == [
