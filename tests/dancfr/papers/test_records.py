@@ -61,12 +61,14 @@ def test_the_page_of_readings_agrees_with_a_record(arm: dict[str, Any]) -> None:
 
 
 def test_the_page_agrees_with_the_record_of_two_hundred_iterations() -> None:
-    arm = BOUNDED["clipped, 200 iterations", 1]
-    assert arm["iterations"] == 200
+    arms = [BOUNDED[f"clipped, 200 iterations{which}", 1] for which in ("", " without baseline net")]
+    assert [arm["iterations"] for arm in arms] == [200, 200]
     (iterations, *rows), columns = _table("| iteration | 20 | 40 |"), range(20, 201, 20)
     assert iterations == ["iteration", *map(str, columns)]
-    for (label, *cells), policy in zip(rows, ("average", "last"), strict=True):
+    shown = [(arm, policy) for arm in arms for policy in ("average", "last")]
+    for (label, *cells), (arm, policy) in zip(rows, shown, strict=True):
         assert label.startswith(policy)
+        assert label.endswith("without baseline net") == ("without" in arm["arm"])
         assert cells == [_rates(arm, policy, t) for t in columns]
 
 
