@@ -16,12 +16,17 @@ from dancfr.report.history import History
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = ROOT / "docs" / "records" / "paper000"
 PAGE = (ROOT / "docs" / "results" / "dream-on-geister.md").read_text()
-READINGS = json.loads((ROOT / "docs" / "records" / "dream-paper-readings" / "arms.json").read_text())["quarter"]
+
+
+def _quarter_size(folder: str) -> list[dict[str, Any]]:
+    """The trainings of quarter size in a record of arms."""
+    record = json.loads((ROOT / "docs" / "records" / folder / "arms.json").read_text())
+    return list(record["quarter"])
+
+
+READINGS = _quarter_size("dream-paper-readings")
 BOUNDS = "sampling.ratio_bound=1 sampling.inverse_bound=4"
-BOUNDED = {
-    (arm["arm"], arm["seed"]): arm
-    for arm in json.loads((ROOT / "docs" / "records" / "geister-dream-bounded" / "arms.json").read_text())["quarter"]
-}
+BOUNDED = {(arm["arm"], arm["seed"]): arm for arm in _quarter_size("geister-dream-bounded")}
 READINGS_PAGE = (ROOT / "docs" / "results" / "dream-paper-readings.md").read_text()
 
 
@@ -47,14 +52,11 @@ def test_the_page_agrees_with_a_record(folder: Path) -> None:
 def test_the_page_of_readings_agrees_with_a_record(arm: dict[str, Any]) -> None:
     """Its row has the win rates of the average after 4, 8 and 12 iterations, and of the last net. A row without a
     change has that of the row above."""
-    rates = {(r["iteration"], r["policy"], r["opponent"]): 100 * r["win_rate"] for r in arm["evaluations"]}
     assert all(r["games"] == 1000 for r in arm["evaluations"])
     assert arm["iterations"] in (8, 12)
 
     def cell(t: int, policy: str) -> str:
-        if t > arm["iterations"]:
-            return ""
-        return f"{rates[t, policy, 'random']:.1f} / {rates[t, policy, 'heuristic']:.1f}"
+        return "" if t > arm["iterations"] else _rates(arm, policy, t)
 
     row = [str(arm["seed"]), *[cell(t, "average") for t in (4, 8, 12)], cell(arm["iterations"], "last")]
     assert (arm["change"], row) in _readings()
@@ -89,9 +91,9 @@ def _rates(arm: Mapping[str, Any], policy: str, iteration: int) -> str:
     return " / ".join(f"{rates[iteration, policy, opponent]:.1f}" for opponent in ("random", "heuristic"))
 
 
-def _table(head: str) -> list[list[str]]:
-    """The cells of the page's table whose head begins so, without the line below it."""
-    lines = iter(PAGE.splitlines())
+def _table(head: str, page: str = PAGE) -> list[list[str]]:
+    """The cells of the table whose head begins so, without the line below it."""
+    lines = iter(page.splitlines())
     first = next(line for line in lines if line.startswith(head))
     next(lines)
     return [_cells(first), *map(_cells, takewhile(lambda line: line.startswith("| "), lines))]
@@ -99,11 +101,8 @@ def _table(head: str) -> list[list[str]]:
 
 def _readings() -> list[tuple[str, list[str]]]:
     """The change of each row of the page's table, and its other cells."""
-    lines = iter(READINGS_PAGE.splitlines())
-    next(line for line in lines if line.startswith("| change | seed |"))
-    next(lines)
     found: list[tuple[str, list[str]]] = []
-    for name, *cells in map(_cells, takewhile(lambda line: line.startswith("| "), lines)):
+    for name, *cells in _table("| change | seed |", READINGS_PAGE)[1:]:
         words = [*re.findall(r"`([^`]*)`", name), *([BOUNDS] if name.endswith("and bounds") else [])]
         found.append((" ".join(words) if name else found[-1][0], cells))
     return found
