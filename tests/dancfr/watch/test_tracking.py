@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
 from dancfr.errors import UsageError
@@ -22,6 +21,7 @@ from dancfr.watch import wandb_reader
 from dancfr.watch.progress import Speed
 from dancfr.watch.status import Watched
 from dancfr.watch.tracking import Tracker, choose_mode
+from tests.processes import processes_given
 from tests.waiting import wait_for
 from tests.wandb_server import serving
 
@@ -156,7 +156,7 @@ def test_a_killed_training_costs_wandb_nothing_and_what_is_done_again_is_sent_on
     path = tmp_path / "run"
     killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], start_new_session=True, timeout=60)
     assert killed.returncode == -9
-    wait_for(lambda: not any(str(path) in (p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])))
+    wait_for(lambda: not processes_given(path))
     with Run.open(path, writing=True) as run:
         assert len(run.read_metrics()) == 30
         with Tracker(run, "offline") as tracker:
@@ -186,8 +186,7 @@ def test_evaluations_that_come_in_together_keep_their_iterations_and_events_are_
         tracker.log({"iteration": 4, "loss": 9.0})  # done again after the recovery: W&B has it
         tracker.log({**recovered, "iteration": 6, "seconds": 2.5})
         wait_for(lambda: any((path / "wandb").glob("offline-run-*")))
-        children = psutil.Process().children()  # some may have ended, and have no command line
-        (reader,) = (p for p in children if str(path) in (p.as_dict(["cmdline"])["cmdline"] or ()))
+        (reader,) = (each for each in processes_given(path) if each.ppid() == os.getpid())
         reader.terminate()  # a signal for all processes of a training does not cut the rows off
         tracker.log({"iteration": 6, "loss": 0.5})
     assert [row["kind"] for row in run.read_metrics()] == [

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 import yaml
 
@@ -21,6 +20,7 @@ from dancfr.watch import reader_process
 from dancfr.watch.progress import Speed
 from dancfr.watch.tracking import Tracker
 from tests.faults.training import SHORT
+from tests.processes import processes_given
 from tests.waiting import wait_for
 from tests.wandb_server import FEATURES, SentRun, Server, Sweep
 
@@ -196,7 +196,7 @@ def test_resume_of_a_killed_training_continues_its_wandb_run(tmp_path: Path, ser
         finally:
             killed.send_signal(signal.SIGKILL)
     wait_for(lambda: only_run(server).exit_code is not None)  # the reader notices, and sends the last rows
-    wait_for(lambda: not any(str(path) in (p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])))
+    wait_for(lambda: not processes_given(path))
     sent = only_run(server)
     first = sent_iterations(sent)
     assert sent.exit_code == 1, "a training that was killed has failed"
