@@ -1,20 +1,29 @@
 """Self-play of a policy gradient: whole games in lock step, with advantages of the learning players' decisions.
 
-Any seat of a game may be taken by an opponent: a frozen agent, or a former net. The decisions of opponents give no
-samples.
+Any seat of a game may be taken by an opponent: a frozen agent, or a rival, which plays by nets that are sent with those
+of the learner. Rivals may learn, too; the decisions of other opponents give no samples.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.explained import Explained
 from actors.rows import Rows, take_records
+from actors.trajectory_tasks import (
+    LEARNER,
+    NOISE,
+    Rival,
+    TrajectoryTask,
+    TrajectoryWeights,
+    draw_noise,
+    results_of,
+    seats_of,
+)
 from actors.warm_up import WarmUp
 from envs.agent import Agent
 from envs.game import Game, IllegalAction, Packed, States
@@ -27,10 +36,8 @@ from learners.policy_gradient.settings import NoiseSettings
 from learners.regret_matching import apply_threshold, draw_actions
 from learners.samples import pack_mask, trajectory_dtype
 
-LEARNER = 0
-"""The party that learns; frozen opponents are 1, 2, ..., and the former net follows them."""
-NOISE = -1
-"""The party that plays in place of others where actions are random, see `NoiseSettings`."""
+_LEARNER_NAME = ""
+"""Name of the learner's nets among those that are held; rivals have others."""
 
 
 class NotZeroSum(Explained):
@@ -47,48 +54,19 @@ class BadMove(Explained):
     """A frozen opponent chose an action that is not legal."""
 
 
-@dataclass(frozen=True)
-class TrajectoryTask:
-    """A chunk of games. The same task and weights always give the same samples.
-
-    Attributes:
-        seed: Entropy of the random generators, (run seed, iteration, chunk).
-        tables: Number of games, and the party in each of their seats, see `LEARNER`.
-    """
-
-    seed: tuple[int, ...]
-    tables: tuple[tuple[int, tuple[int, ...]], ...]
-
-    @property
-    def games(self) -> int:
-        """Number of games in all."""
-        return sum(games for games, _ in self.tables)
-
-
-@dataclass(frozen=True)
-class TrajectoryWeights:
-    """The nets that play.
-
-    Attributes:
-        version: Number that no other nets of the run have; 0 for new nets.
-        network: Settings of the nets.
-        nets: Weights of the net of all players, or of each player's net.
-        former: Version and nets of a former policy as an opponent, if there is one.
-        threshold: Measured games leave out actions with less than this fraction of the highest probability.
-    """
-
-    version: int
-    network: NetworkSettings
-    nets: tuple[Weights, ...]
-    former: tuple[int, tuple[Weights, ...]] | None = None
-    threshold: float = 0.0
-
-
 Decide = Callable[[States, NDArray[np.int8], NDArray[np.int64], np.random.Generator], NDArray[np.int64]]
 """Chooses actions from states, players to move, numbers of the games, and a source of draws."""
 
 Block = dict[str, NDArray[Any]]
-"""`{"net0": trajectory_dtype[n], ...}`, by net"""
+"""`{"net0": trajectory_dtype[n], ...}`, by net of the learner and name of a rival that learns"""
+
+
+class _Held(NamedTuple):
+    """Nets of a party as they play."""
+
+    version: int
+    agent: PolicyAgent
+    critics: list[CriticInference]
 
 
 class TrajectoryPlayer(WarmUp):
@@ -135,31 +113,31 @@ class TrajectoryPlayer(WarmUp):
                 "value": (np.float32, ()),
                 "game": (np.int32, ()),
                 "player": (np.int8, ()),
+                "party": (np.int8, ()),
                 **({"others": (np.uint8, self._dtype["others"].shape)} if critic else {}),
             }
         )
-        self._version = -1
-        self._learner: PolicyAgent
-        self._critics: list[CriticInference]
-        self._former: tuple[int, PolicyAgent] | None = None
+        self._held: dict[str, _Held] = {}
+        self._rivals: tuple[Rival, ...] = ()
 
     def play(self, task: TrajectoryTask, weights: TrajectoryWeights) -> tuple[dict[str, float], Block]:
         """Plays a chunk; returns its statistics and samples, see `Block`."""
         started, spent = perf_counter(), process_time()
         self._take(weights)
-        seats = _seats(task)
+        seats = seats_of(task)
         self._rows.clear()
         seed = np.random.SeedSequence(task.seed)
-        decisions, returns = self._play_games(seats, seed, self._decide, self._noise)
-        blocks = self._samples(returns, weights.version)
+        decisions, returns, endings = self._play_games(seats, seed, self._decide, self._noise)
+        rewards = self._rewards(seats, returns, endings)
+        blocks = self._samples(rewards)
         stats = {
             "games": float(task.games),
             "decisions": float(decisions),
-            "samples": float(self._rows.length),
+            "samples": float((self._rows["party"] == LEARNER).sum()),
             "seconds": perf_counter() - started,
             "cpu": process_time() - spent,
         }
-        return stats | _results(seats, returns), blocks
+        return stats | results_of(seats, returns, rewards), blocks
 
     def measure(
         self, task: TrajectoryTask, weights: TrajectoryWeights
@@ -176,30 +154,39 @@ class TrajectoryPlayer(WarmUp):
             states: States, movers: NDArray[np.int8], _: NDArray[np.int64], rng: np.random.Generator
         ) -> NDArray[np.int64]:
             packed, legal = self.game.observe(states, movers), self.game.legal(states)
-            policy = apply_threshold(self._learner.evaluate(packed, legal, movers)[0], weights.threshold)
+            policy = apply_threshold(self._policy(LEARNER).agent.evaluate(packed, legal, movers)[0], weights.threshold)
             return draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))[0]
 
-        returns = self._play_games(_seats(task), np.random.SeedSequence(task.seed), decide)[1]
+        returns = self._play_games(seats_of(task), np.random.SeedSequence(task.seed), decide)[1]
         return (returns, process_time() - spent), None
 
     def _take(self, weights: TrajectoryWeights) -> None:
-        """Loads the nets, unless they are loaded already."""
-        if weights.version != self._version:
-            own = [policy_alone(net) for net in weights.nets]
-            self._learner = PolicyAgent(self.game, weights.network, own, "learner", device=self._device)
-            if weights.nets[0].keys() != own[0].keys():  # nets that are only measured have no critic
-                self._critics = [CriticInference(self.game, weights.network, net, self._device) for net in weights.nets]
-            self._version = weights.version
-        former = weights.former
-        if former is not None and (self._former is None or self._former[0] != former[0]):
-            self._former = (
-                former[0],
-                PolicyAgent(self.game, weights.network, former[1], f"net {former[0]}", device=self._device),
-            )
+        """Loads the nets that are not loaded already."""
+        self._hold(_LEARNER_NAME, weights.version, weights.network, weights.nets)
+        self._rivals = weights.rivals
+        for rival in weights.rivals:
+            self._hold(rival.name, rival.version, weights.network, rival.nets)
+
+    def _hold(self, name: str, version: int, network: NetworkSettings, nets: tuple[Weights, ...]) -> None:
+        if name in self._held and self._held[name].version == version:
+            return
+        own, critics = [policy_alone(net) for net in nets], []
+        if nets[0].keys() != own[0].keys():  # nets that are only measured have no critic
+            critics = [CriticInference(self.game, network, net, self._device) for net in nets]
+        agent = PolicyAgent(self.game, network, own, name or "learner", device=self._device)
+        self._held[name] = _Held(version, agent, critics)
+
+    def _rival(self, party: int) -> Rival:
+        """The rival that a party is."""
+        return self._rivals[party - len(self._opponents)]
+
+    def _policy(self, party: int) -> _Held:
+        """The nets of the learner or of a rival."""
+        return self._held[_LEARNER_NAME if party == LEARNER else self._rival(party).name]
 
     def _play_games(
         self, seats: NDArray[np.int8], seed: np.random.SeedSequence, decide: Decide, noise: NoiseSettings | None = None
-    ) -> tuple[int, NDArray[np.float32]]:
+    ) -> tuple[int, NDArray[np.float32], NDArray[np.int8]]:
         """Plays all games of a chunk.
 
         Args:
@@ -209,11 +196,12 @@ class TrajectoryPlayer(WarmUp):
             noise: Random actions; None for none.
 
         Returns:
-            Decisions of all parties, random actions not counted, and the returns, `float32[games, players]`.
+            Decisions of all parties, random actions not counted; the returns, `float32[games, players]`; and how the
+            games ended, `int8[games]`.
         """
         game, batch = self.game, len(seats)
         chance, own, theirs, blind = np.random.default_rng(seed).spawn(4)
-        random_plies, random_rate = _noise(noise, seats, blind)
+        random_plies, random_rate = draw_noise(noise, seats, blind)
         parties = {party: self._party(party) for party in np.unique(seats).tolist() if party != LEARNER}
         if noise is not None:
             parties[NOISE] = self._uniform
@@ -221,11 +209,13 @@ class TrajectoryPlayer(WarmUp):
             agent.begin(game, batch, theirs)
         states, places = game.reset(batch, chance), np.arange(batch)
         returns, decisions = np.zeros((batch, game.spec.num_players), np.float32), 0
+        endings = np.zeros(batch, np.int8)
         for ply in count():
             over = game.finished(states)  # also before the first decision, if chance ends a game there
             if over.any():
                 ended, going = np.flatnonzero(over), np.flatnonzero(~over)
-                returns[places[ended]] = self._returns(take_records(states, ended))
+                last = take_records(states, ended)
+                returns[places[ended]], endings[places[ended]] = self._returns(last), game.endings(last)
                 states, places = take_records(states, going), places[going]
             if not len(states):
                 break
@@ -252,7 +242,7 @@ class TrajectoryPlayer(WarmUp):
                     raise
                 names = " or ".join(agent.name for agent in parties.values())
                 raise BadMove(f"agent {names}: {error}") from None
-        return decisions, returns
+        return decisions, returns, endings
 
     def _returns(self, states: States) -> NDArray[np.float32]:
         """Returns of each player in games that have ended; with a constant sum, less half of it."""
@@ -276,17 +266,38 @@ class TrajectoryPlayer(WarmUp):
             )
         return returns - np.where(np.abs(sums) > tolerance, sums / 2, 0)[:, None]  # of each game, in any worker
 
+    def _rewards(
+        self, seats: NDArray[np.int8], returns: NDArray[np.float32], endings: NDArray[np.int8]
+    ) -> NDArray[np.float32]:
+        """The worth of the games to those who learn from them, `float32[games, players]`, see `Rival.wins`."""
+        rewards = returns.copy()
+        for party, rival in enumerate(self._rivals, len(self._opponents)):
+            for ending, worth in rival.wins.items():
+                won = (seats == party) & (returns > 0) & (endings == ending)[:, None]
+                rewards[won] = worth * self.game.spec.max_return
+        return rewards
+
     def _party(self, number: int) -> Agent:
-        agent = self._opponents[number] if number < len(self._opponents) else self._former and self._former[1]
-        assert agent is not None  # the driver seats former nets only where it sends one
-        return agent
+        if number < len(self._opponents):
+            frozen = self._opponents[number]
+            assert frozen is not None
+            return frozen
+        agent = self._policy(number).agent
+        return _Learning(self, number) if self._rival(number).learns else agent
 
     def _decide(
         self, states: States, movers: NDArray[np.int8], places: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Draws the learner's actions, `int64[n]`, and appends the decisions to the rows."""
+        return self.decide_for(LEARNER, states, movers, places, rng)
+
+    def decide_for(
+        self, party: int, states: States, movers: NDArray[np.int8], places: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Draws actions of a party that learns, `int64[n]`, and appends the decisions to the rows."""
         packed, legal = self.game.observe(states, movers), self.game.legal(states)
-        policy, value = self._learner.evaluate(packed, legal, movers)
+        held = self._policy(party)
+        policy, value = held.agent.evaluate(packed, legal, movers)
         actions, probability = draw_actions(policy, legal, rng.random(len(states), dtype=np.float32))
         kept = self._rows.append(len(states))
         kept["infostate"][:] = packed
@@ -295,67 +306,66 @@ class TrajectoryPlayer(WarmUp):
         kept["log_probability"][:] = np.log(probability)
         if self._critic:
             kept["others"][:] = other_views(self.game, states, movers)
-            value = self._criticise(packed, kept["others"], movers)
+            value = _criticise(held.critics, packed, kept["others"], movers)
         kept["value"][:] = value
         kept["game"][:] = places
         kept["player"][:] = movers
+        kept["party"][:] = party
         return actions
 
-    def _criticise(self, packed: Packed, others: Packed, movers: NDArray[np.int8]) -> NDArray[np.float32]:
-        """The critics' values of states, `float32[n]`."""
-        if len(self._critics) == 1:
-            return self._critics[0](packed, others)
-        values = np.empty(len(packed), np.float32)
-        for player, critic in enumerate(self._critics):
-            at = np.flatnonzero(movers == player)
-            if len(at):
-                values[at] = critic(packed[at], others[at])
-        return values
-
-    def _samples(self, returns: NDArray[np.float32], version: int) -> Block:
-        """The rows as records, by net. Advantages and targets are in units of the game's largest return, so that the
-        same settings suit games for chips and games that are won or lost."""
+    def _samples(self, rewards: NDArray[np.float32]) -> Block:
+        """The rows as records, by net and rival. Advantages and targets are in units of the game's largest return, so
+        that the same settings suit games for chips and games that are won or lost."""
         rows = self._rows
         advantage = np.empty(rows.length, np.float32)
         unit = np.float32(self.game.spec.max_return)
-        player, value = rows["player"], rows["value"] / unit
-        estimate_advantages(rows["game"], player, value, returns / unit, self.discount, self.trace, advantage)
+        player, value, party = rows["player"], rows["value"] / unit, rows["party"]
+        estimate_advantages(rows["game"], player, value, rewards / unit, self.discount, self.trace, advantage)
         block = np.empty(rows.length, self._dtype)
         for name in ("infostate", "legal", "action", "log_probability", *(("others",) if self._critic else ())):
             block[name] = rows[name]
-        block["advantage"], block["target"], block["version"] = advantage, advantage + value, version
-        nets = len(self._learner.weights)
+        block["advantage"], block["target"] = advantage, advantage + value
+        learner = self._policy(LEARNER)
+        block["version"] = learner.version
+        blocks = {}
+        for number, rival in enumerate(self._rivals, len(self._opponents)):
+            if rival.learns:
+                at = party == number
+                block["version"][at] = rival.version
+                blocks[rival.name] = block[at]
+        if blocks:
+            own = party == LEARNER
+            block, player = block[own], player[own]
+        nets = len(learner.agent.weights)
         if nets == 1:
-            return {"net0": block}
-        return {f"net{net}": block[player == net] for net in range(nets)}
+            return {"net0": block, **blocks}
+        return {f"net{net}": block[player == net] for net in range(nets)} | blocks
 
 
-def _noise(
-    noise: NoiseSettings | None, seats: NDArray[np.int8], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Number of random plies that each game begins with, `int64[games]`, and the probability of a random action of each
-    player after these, `float64[games, players]`."""
-    if noise is None:
-        return np.zeros(len(seats), np.int64), np.zeros(seats.shape)
-    plies = rng.integers(1, noise.opening_plies, len(seats), endpoint=True)
-    opened = rng.random(len(seats)) < noise.openings
-    rate = noise.tremble_rate * rng.random(seats.shape)
-    trembles = (rng.random(seats.shape) < noise.tremble) & (seats == LEARNER)
-    return np.where(opened, plies, 0), np.where(trembles, rate, 0.0)
+class _Learning:
+    """A rival that learns, as an agent; satisfies `envs.agent.Agent`."""
+
+    def __init__(self, player: TrajectoryPlayer, party: int) -> None:
+        self.name = "rival"
+        self._player, self._number = player, party
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        """See `Agent.begin`."""
+
+    def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """See `Agent.act`."""
+        return self._player.decide_for(self._number, states, self._player.game.to_move(states), games, rng)
 
 
-def _seats(task: TrajectoryTask) -> NDArray[np.int8]:
-    """Party in each seat of each game, `int8[games, players]`."""
-    return np.concatenate([np.tile(np.array(each, np.int8), (games, 1)) for games, each in task.tables])
-
-
-def _results(seats: NDArray[np.int8], returns: NDArray[np.float32]) -> dict[str, float]:
-    """Games against each opponent, and the sum of the learner's returns in them, of a game the mean over its seats:
-    ``games/1``, ``return/1``, ..."""
-    results = {}
-    for party in np.unique(seats[seats != LEARNER]).tolist():
-        games = (seats == party).any(axis=1)
-        own = seats[games] == LEARNER
-        results[f"games/{party}"] = float(games.sum())
-        results[f"return/{party}"] = float(((returns[games] * own).sum(axis=1) / np.maximum(own.sum(axis=1), 1)).sum())
-    return results
+def _criticise(
+    critics: Sequence[CriticInference], packed: Packed, others: Packed, movers: NDArray[np.int8]
+) -> NDArray[np.float32]:
+    """The critics' values of states, `float32[n]`."""
+    if len(critics) == 1:
+        return critics[0](packed, others)
+    values = np.empty(len(packed), np.float32)
+    for player, critic in enumerate(critics):
+        at = np.flatnonzero(movers == player)
+        if len(at):
+            values[at] = critic(packed[at], others[at])
+    return values

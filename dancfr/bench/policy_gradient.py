@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.bench.timing import noise, rate, result, seconds_each
 from dancfr.games.registry import make_game
 from dancfr.methods import find_preset

@@ -119,3 +119,36 @@ class NoiseSettings(Settings):
     opening_plies: int = Field(60, ge=1, le=100_000)
     tremble: float = Field(0.0, ge=0, le=1)
     tremble_rate: float = Field(0.2, ge=0, lt=1)
+
+
+class AdversarySettings(Settings):
+    """How the nets learn that are trained beside a policy to win against it.
+
+    They begin with weights of their own and learn for the whole run. Their objective is that of the policy, without
+    magnet and without a price on what the play shows. One to whom some wins are worth less learns to win by others: in
+    self-play alone, a policy meets no opponents who win by other means than its own.
+
+    Attributes:
+        wins: What a win is worth to an adversary, by its name and the ending of the game, in units of the largest
+            return; wins by other endings are worth their return. To the policy they are losses as before.
+        learning_rate: Constant learning rate of Adam.
+        entropy: Constant weight of the entropy of their policies.
+    """
+
+    wins: dict[str, dict[str, float]] = Field(default_factory=dict)
+    learning_rate: float = Field(1e-3, gt=0, le=1)
+    entropy: float = Field(0.015, ge=0)
+
+    @model_validator(mode="after")
+    def _check_wins(self) -> Self:
+        for name, wins in self.wins.items():
+            for ending, worth in wins.items():
+                if not -1 <= worth <= 1:
+                    raise ValueError(f"wins.{name}: {ending!r} must be worth from -1 to 1, got {worth:g}")
+        return self
+
+    def training(self, policy: PolicyTrainingSettings) -> PolicyTrainingSettings:
+        """Returns the settings of their fits beside those of the policy."""
+        constant = dict.fromkeys(("learning_rate_end", "entropy_end", "magnet_end", "hide_end"))
+        own = {"learning_rate": self.learning_rate, "entropy": self.entropy, "magnet": 0.0, "hide": 0.0}
+        return policy.model_copy(update=constant | own)

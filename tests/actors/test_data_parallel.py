@@ -19,7 +19,8 @@ from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeigh
 from actors.learning import LearnerServer
 from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from actors.remote import InlineRuntime, RayRuntime, WorkerDied
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from envs.goofspiel import Goofspiel
 from learners.buffers import CircularBuffer
 from learners.candidate_policy.learner import CandidatePolicyLearner

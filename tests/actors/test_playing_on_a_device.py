@@ -14,7 +14,8 @@ from actors.dmc import DmcPlayer
 from actors.dream.external_sampling import ExternalTraverser
 from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from actors.listed_play import SelfPlayTask, SelfPlayWeights
-from actors.trajectories import TrajectoryPlayer, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import Rival, TrajectoryWeights
 from learners.belief_search.settings import SearchSettings
 from learners.candidate_policy.learner import CandidatePolicyLearner
 from learners.dmc.learner import QLearner
@@ -95,7 +96,9 @@ def test_searches_below_belief_states(gpu: str, calls: list[str]) -> None:
 def test_policy_gradients(gpu: str, calls: list[str], former: bool) -> None:
     weights = WEIGHTS
     if former:
-        weights = TrajectoryWeights(1, WEIGHTS.network, WEIGHTS.nets, (7, (fresh(MINI, WEIGHTS.network, 2),)))
+        weights = TrajectoryWeights(
+            1, WEIGHTS.network, WEIGHTS.nets, (Rival("former", 7, (fresh(MINI, WEIGHTS.network, 2),)),)
+        )
     tables = task((20, (0, 1)), (20, (1, 0))) if former else task((40, (0, 0)))
     players = [TrajectoryPlayer(MINI, 1.0, 0.9, device=device) for device in ("cpu", gpu)]
     check_equal(*(player.play(tables, weights)[1] for player in players))

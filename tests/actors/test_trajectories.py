@@ -7,15 +7,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from actors.trajectories import (
-    LEARNER,
-    BadMove,
-    BadReturns,
-    NotZeroSum,
-    TrajectoryPlayer,
-    TrajectoryTask,
-    TrajectoryWeights,
-)
+from actors.trajectories import BadMove, BadReturns, NotZeroSum, TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, Rival, TrajectoryTask, TrajectoryWeights
 from envs.agent import Agent
 from envs.cheat import Cheat
 from envs.game import Game, States
@@ -159,11 +152,81 @@ def test_nets_for_each_player_get_their_own_samples() -> None:
 
 
 def test_a_former_net_takes_the_place_of_an_opponent() -> None:
-    former = 7, (fresh(MINI, NET, 3),)
-    weights = TrajectoryWeights(9, NET, WEIGHTS.nets, former)
+    former = Rival("former", 7, (fresh(MINI, NET, 3),))
+    weights = TrajectoryWeights(9, NET, WEIGHTS.nets, (former,))
     stats, block = TrajectoryPlayer(MINI, 0.99, 0.9).play(task((40, (LEARNER, 1))), weights)
     assert stats["games/1"] == 40
     assert set(block["net0"]["infostate"][:, 19]) == {1}
+
+
+def rivalry(wins: dict[int, float], learns: bool = True) -> TrajectoryWeights:
+    """The nets of `WEIGHTS` against others that learn."""
+    return TrajectoryWeights(1, NET, WEIGHTS.nets, (Rival("hunter", 5, (fresh(MINI, NET, 3),), learns, wins),))
+
+
+def test_a_rival_that_learns_gives_samples_of_its_own() -> None:
+    chunk = task((60, (LEARNER, 1)), (60, (1, LEARNER)), (60, (LEARNER, LEARNER)))
+    stats, blocks = TrajectoryPlayer(MINI, 1.0, 1.0).play(chunk, rivalry({}))
+    own, theirs = blocks["net0"], blocks["hunter"]
+    assert set(blocks) == {"net0", "hunter"}
+    assert stats["samples"] == len(own)
+    assert stats["decisions"] == len(own) + len(theirs)
+    assert set(own["version"]) == {1}
+    assert set(theirs["version"]) == {5}
+    legal = unpack_mask(theirs["legal"], MINI.spec.num_actions)
+    policy, _ = PolicyInference(MINI, NET, fresh(MINI, NET, 3))(np.ascontiguousarray(theirs["infostate"]), legal)
+    chosen = policy[np.arange(len(theirs)), theirs["action"].astype(np.int64)]
+    np.testing.assert_allclose(theirs["log_probability"], np.log(chosen), atol=2e-3)
+    assert stats["reward/1"] == pytest.approx(-stats["return/1"]), "without wins of its own, the game's returns"
+    silent, alone = TrajectoryPlayer(MINI, 1.0, 1.0).play(chunk, rivalry({}, learns=False))
+    assert set(alone) == {"net0"}
+    assert silent["samples"] == pytest.approx(stats["samples"], rel=0.15)
+
+
+def test_the_worth_of_a_win_to_a_rival_changes_nothing_for_the_learner() -> None:
+    """With no discount and full traces, targets are the rewards of whole games."""
+    chunk = task((400, (LEARNER, 1)), (400, (1, LEARNER)))
+    escape, blues = MINI.spec.endings.index("escape"), MINI.spec.endings.index("blues taken")
+    plain, before = TrajectoryPlayer(MINI, 1.0, 1.0).play(chunk, rivalry({}))
+    stats, after = TrajectoryPlayer(MINI, 1.0, 1.0).play(chunk, rivalry({escape: -0.25, blues: 0.5}))
+    assert after["net0"].tobytes() == before["net0"].tobytes()
+    assert stats["return/1"] == plain["return/1"]
+    was, now = (np.round(blocks["hunter"]["target"], 4) for blocks in (before, after))
+    assert set(was) <= {-1.0, 0.0, 1.0}
+    assert {-0.25, 0.5, -1.0} <= set(now) <= {-1.0, -0.25, 0.0, 0.5, 1.0}
+    assert (now[was < 1] == was[was < 1]).all(), "losses and draws are worth what they were"
+    assert (now[was == 1] < 1).any()
+    assert stats["reward/1"] < plain["reward/1"]
+
+
+def test_each_rival_has_its_own_wins_and_samples() -> None:
+    ended = MINI.spec.endings.index("escape")
+    nets = [(fresh(MINI, NET, seed),) for seed in (3, 4)]
+    rivals = Rival("one", 5, nets[0], True, {ended: -0.25}), Rival("two", 6, nets[1], True), Rival("former", 2, nets[0])
+    worker = TrajectoryPlayer(MINI, 1.0, 1.0, [RandomAgent()])
+    tables = [(100, (LEARNER, party)) for party in (1, 2, 3, 4)]
+    stats, blocks = worker.play(task(*tables), TrajectoryWeights(1, NET, WEIGHTS.nets, rivals))
+    assert set(blocks) == {"net0", "one", "two"}
+    assert [set(blocks[name]["version"]) for name in ("net0", "one", "two")] == [{1}, {5}, {6}]
+    assert -0.25 in np.round(blocks["one"]["target"], 4)
+    assert -0.25 not in np.round(blocks["two"]["target"], 4)
+    assert [stats[f"games/{party}"] for party in (1, 2, 3, 4)] == [100.0] * 4
+
+
+def test_a_critic_of_a_rival_is_its_own() -> None:
+    network = NetworkSettings(width=16, depth=1, outputs="move")
+    with_critic = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        with_critic.append(policy_net(network, MINI.spec, True).inference_weights())
+    rival = Rival("hunter", 1, (with_critic[1],), learns=True)
+    worker = TrajectoryPlayer(MINI, 0.9, 0.5, critic=True)
+    chunk = task((40, (LEARNER, 1)))
+    blocks = worker.play(chunk, TrajectoryWeights(1, network, (with_critic[0],), (rival,)))[1]
+    same = Rival("hunter", 2, (with_critic[0],), learns=True)
+    others = worker.play(chunk, TrajectoryWeights(1, network, (with_critic[0],), (same,)))[1]
+    assert len(blocks["hunter"]["others"])
+    assert blocks["hunter"]["advantage"].tobytes() != others["hunter"]["advantage"].tobytes()
 
 
 def noisy(opponents: Sequence[Agent] = (), **noise: float) -> TrajectoryPlayer:

@@ -14,7 +14,8 @@ from actors.dream.external_sampling import ExternalTraverser
 from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from actors.listed_play import SelfPlayTask, SelfPlayWeights
 from actors.runtime import InlineRuntime
-from actors.trajectories import TrajectoryPlayer, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import TrajectoryWeights
 from learners.belief_search.settings import SearchSettings
 from learners.belief_search.value import ValueLearner
 from learners.belief_search.view import BeliefGeister

@@ -11,7 +11,8 @@ from actors.learning import LearnerServer
 from actors.remote import Handle, Ref
 from actors.runtime import Saved
 from actors.sharding import start_buffer
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.games.registry import make_game
 from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH, BestResponseConfig, two_player_game

@@ -18,7 +18,8 @@ import numpy as np
 from actors.buffer import BufferServer
 from actors.learning import LearnerServer
 from actors.remote import Ref
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.best_response import METHOD
 from dancfr.methods.best_response.actors import FROZEN, PLAYERS, BestResponseActors
 from dancfr.methods.best_response.agent import store_response

@@ -10,13 +10,12 @@ from actors.runtime import Saved
 from actors.sharding import start_buffer
 from actors.trajectories import TrajectoryPlayer
 from dancfr.games.registry import make_game
-from dancfr.methods.policy_gradient.agent import GradientPolicies
+from dancfr.methods.policy_gradient.agent import GradientPolicies, Nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
 from envs.game import GameBase, numbered
 from learners.buffers import CircularBuffer
-from learners.networks.settings import Weights
 from learners.policy_gradient.learner import PolicyLearner
 from learners.samples import trajectory_dtype
 
@@ -33,7 +32,8 @@ class PolicyGradientActors(RunActors):
 
     Attributes:
         players: Number of players of the game.
-        nets: Number of nets.
+        nets: Number of nets of the policy.
+        endings: Names of the ways in which the game can end.
     """
 
     def __init__(self, config: PolicyGradientConfig, placement: Placement, say: Callable[[object], None]) -> None:
@@ -42,20 +42,26 @@ class PolicyGradientActors(RunActors):
         game = numbered(make_game(config.game, **config.game_options))
         self.players: int = game.spec.num_players
         self.nets = 1 if config.nets == "shared" else self.players
+        self.endings = game.spec.endings
         self.enter(make_game(config.game, **config.options_at(1)))
-        net = {"game": game, "network": config.network, "training": config.training}
+        learners = [(config.training, net_seed(config.seed, number, 0)) for number in range(self.nets)]
+        beside = config.adversary.training(config.training)
+        learners += [(beside, net_seed(config.seed, number, 1)) for number in range(len(config.adversaries))]
         self.learner = start_learner(
             self.runtime,
             PolicyLearner,
-            {number: {**net, "seed": net_seed(config.seed, number, 0)} for number in range(self.nets)},
+            {
+                number: {"game": game, "network": config.network, "training": training, "seed": seed}
+                for number, (training, seed) in enumerate(learners)
+            },
             placement.device,
             name="learner",
             **placement.learner_options(1),
         )
         dtype, options = trajectory_dtype(game.spec, config.training.critic == "all"), placement.buffer_options
         self.buffers = [
-            start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, f"net{n}", name=f"buffer-{n}", **options)
-            for n in range(self.nets)
+            start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, block, name=f"buffer-{n}", **options)
+            for n, block in enumerate([*(f"net{n}" for n in range(self.nets)), *config.adversaries])
         ]
         if config.evaluation.every:
             self.start_evaluation(
@@ -84,11 +90,11 @@ class PolicyGradientActors(RunActors):
         )
         self.workers = self.start_pool(SELF_PLAY_DEADLINE_S, TrajectoryPlayer, *arguments)
 
-    def learner_weights(self) -> tuple[Weights, ...]:
-        """The current nets."""
-        return tuple(
-            self.runtime.get([self.learner.call(LearnerServer.weights, number) for number in range(self.nets)])
-        )
+    def learner_weights(self) -> tuple[Nets, Nets]:
+        """The current nets of the policy, and those of the adversaries."""
+        count = len(self.buffers)
+        nets = self.runtime.get([self.learner.call(LearnerServer.weights, number) for number in range(count)])
+        return tuple(nets[: self.nets]), tuple(nets[self.nets :])
 
     def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         return [(self.learner, folder / "learner.safetensors")]

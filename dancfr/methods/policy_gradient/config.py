@@ -10,7 +10,7 @@ from dancfr.methods.settings import ExactEvaluation, RunConfig
 from envs.capabilities import DisguisedGame
 from envs.game import Game
 from learners.networks.settings import NetworkSettings
-from learners.policy_gradient.settings import NoiseSettings, PolicyTrainingSettings
+from learners.policy_gradient.settings import AdversarySettings, NoiseSettings, PolicyTrainingSettings
 
 
 class PolicyGradientConfig(RunConfig):
@@ -25,6 +25,9 @@ class PolicyGradientConfig(RunConfig):
         training: Objective and optimisation.
         opponents: Share of the games in which one seat is taken by a frozen agent, by its name.
         former: Share of the games in which one seat is taken by a former policy of this run.
+        adversaries: Share of the games in which one seat is taken by a net that is trained beside the policy to win
+            against it, by a name of your own for each.
+        adversary: What the adversaries learn, and how.
         noise: Random actions in the games.
         buffer: Rows of an iteration that are trained on, at most; of more, those of the first games are left out.
         kept: Number of policies that are kept at most, evenly spread over the run: the former ones and those of the
@@ -46,6 +49,8 @@ class PolicyGradientConfig(RunConfig):
     training: PolicyTrainingSettings = PolicyTrainingSettings()
     opponents: dict[str, float] = Field(default_factory=dict)
     former: float = Field(0.0, ge=0, le=1)
+    adversaries: dict[str, float] = Field(default_factory=dict)
+    adversary: AdversarySettings = AdversarySettings()
     noise: NoiseSettings = NoiseSettings()
     kept: int = Field(20, ge=2, le=1000)
     kept_every: int = Field(10, ge=1)
@@ -57,12 +62,19 @@ class PolicyGradientConfig(RunConfig):
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> "PolicyGradientConfig":
-        for name, share in self.opponents.items():
-            if not 0 < share <= 1:
-                raise ValueError(f"opponents.{name} must be a share above 0 and at most 1, got {share:g}")
-        total = sum(self.opponents.values()) + self.former
+        for group in ("opponents", "adversaries"):
+            for name, share in getattr(self, group).items():
+                if not 0 < share <= 1:
+                    raise ValueError(f"{group}.{name} must be a share above 0 and at most 1, got {share:g}")
+        for name in self.adversaries:
+            if not name.isidentifier() or name in ("former", *self.opponents):
+                raise ValueError(f"adversaries.{name}: choose a word that is not the name of another opponent")
+        for name in self.adversary.wins:
+            if name not in self.adversaries:
+                raise ValueError(f"adversary.wins.{name}: there is no adversaries.{name}, its share of the games")
+        total = sum(self.opponents.values()) + sum(self.adversaries.values()) + self.former
         if total > 1 + 1e-9:
-            raise ValueError(f"the shares of opponents and former must add up to at most 1, got {total:g}")
+            raise ValueError(f"the shares of opponents, adversaries and former must add up to at most 1, got {total:g}")
         return self
 
     def base_for(self, changes: Mapping[str, Any]) -> Self:
@@ -70,7 +82,9 @@ class PolicyGradientConfig(RunConfig):
         base = super().base_for(changes)
         if base is self:
             return self
-        return base.model_copy(update={"network": self.fitted(self.network, changes), "opponents": {}})
+        adversary = self.adversary.model_copy(update={"wins": {}})
+        fitted = {"network": self.fitted(self.network, changes), "adversary": adversary}
+        return base.model_copy(update={**fitted, "opponents": {}, "adversaries": {}})
 
     def check(self) -> None:
         """Raises UsageError if the game, its options, the network and the opponents are not compatible."""
@@ -85,7 +99,17 @@ class PolicyGradientConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+        self._check_endings(game)
         self.check_tree(game)
         self.check_readable(game)
         if self.training.hide and not isinstance(game, DisguisedGame):
             raise UsageError(f"training.hide: {self.game} cannot disguise infostates: set it to 0")
+
+    def _check_endings(self, game: Game) -> None:
+        endings = game.spec.endings[1:]
+        for name, wins in self.adversary.wins.items():
+            for ending in wins:
+                if ending not in endings:
+                    raise UsageError(
+                        f"adversary.wins.{name}: {self.game} does not end by {ending!r}, but by {', '.join(endings)}"
+                    )

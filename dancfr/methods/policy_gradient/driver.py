@@ -1,4 +1,5 @@
-"""The driver of regularised policy gradients: self-play, PPO with an entropy bonus and a magnet, averaged weights.
+"""The driver of regularised policy gradients: self-play, PPO with an entropy bonus and a magnet, averaged weights, and
+adversaries that are trained beside the policy to win against it.
 
 Self-play of iteration t and the fit of iteration t - 1 run at the same time, so actors play by weights that are one fit
 old; PPO's ratio accounts for that. Which weights play which chunk does not depend on who is faster: a run gives the
@@ -15,7 +16,8 @@ import numpy as np
 from actors.buffer import BufferServer
 from actors.learning import LearnerServer
 from actors.remote import Ref
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, Rival, TrajectoryTask, TrajectoryWeights
 from dancfr.methods.averaging import average_weights
 from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.policy_gradient import METHOD
@@ -31,7 +33,7 @@ from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
 from learners.policy_gradient.critic import policy_alone
-from learners.storage import load_state, save_state
+from learners.storage import arrays_under, load_state, save_state
 
 Blocks = list[tuple[TrajectoryTask, Ref]]
 """Chunks and their samples."""
@@ -52,17 +54,17 @@ class PolicyGradient(Loop):
         self.decisions = self.samples = 0
         self.warned = False
         self.version = 0
-        self.playing: Nets = self.actors.learner_weights()
+        self.playing, self.adversaries = self.actors.learner_weights()
         self.average: Nets = _policies(self.playing)
         self.kept: list[tuple[int, Nets]] = []  # by version, evenly spread over the run
         self.keep_every = config.kept_every
         self._fitting: tuple[int, list[tuple[Ref, Ref]]] | None = None
-        self._fitted: tuple[int, Row, Nets] | None = None
+        self._fitted: tuple[int, Row, Nets, Nets] | None = None
 
     def learn(self) -> None:
         """For t = 1, 2, ...: self-play by the newest nets that are published, beside fit t - 1; that fit is waited for,
         and its nets are published; the decisions of iteration t replace those of t - 1 in the buffers, and fit t
-        begins."""
+        begins. Adversaries play, learn and are published in the same way."""
         for t, row in self.iterations():
             with timed(row, "selfplay"):
                 blocks = self.self_play(t, row)
@@ -80,8 +82,10 @@ class PolicyGradient(Loop):
         config, started = self.config, perf_counter()
         rng = np.random.default_rng(np.random.SeedSequence((config.seed, t, Stream.OPPONENTS)))
         former = self.kept[int(rng.integers(len(self.kept)))] if config.former and self.kept else None
-        weights = self.actors.runtime.put(TrajectoryWeights(self.version, self.config.network, self.playing, former))
-        shares = [*config.opponents.values(), config.former if former else 0.0]
+        weights = self.actors.runtime.put(
+            TrajectoryWeights(self.version, config.network, self.playing, self._rivals(former))
+        )
+        shares = [*config.opponents.values(), *config.adversaries.values(), config.former if former else 0.0]
         tables = tables_of(config.games, config.chunk, shares, self.actors.players, rng)
         tasks = [(TrajectoryTask((config.seed, t, chunk), table), weights) for chunk, table in enumerate(tables)]
         stats, blocks = [], []
@@ -107,14 +111,23 @@ class PolicyGradient(Loop):
         }
         return blocks
 
+    def _rivals(self, former: tuple[int, Nets] | None) -> tuple[Rival, ...]:
+        """The adversaries, and a former policy if there is one."""
+        endings, rivals = self.actors.endings, []
+        for name, net in zip(self.config.adversaries, self.adversaries, strict=True):
+            wins = {endings.index(end): worth for end, worth in self.config.adversary.wins.get(name, {}).items()}
+            rivals.append(Rival(name, self.version, (net,), learns=True, wins=wins))
+        return (*rivals, Rival("former", *former)) if former else tuple(rivals)
+
     def _results(self, total: Row) -> Row:
-        """Mean returns of the learner against opponents."""
-        names = [*self.config.opponents, "former"]
-        return {
-            f"against/{name}": total[f"return/{number}"] / total[f"games/{number}"]
-            for number, name in enumerate(names, LEARNER + 1)
-            if total.get(f"games/{number}")
-        }
+        """Mean returns of the learner against opponents, and mean rewards of adversaries."""
+        results, adversaries = {}, self.config.adversaries
+        for number, name in enumerate([*self.config.opponents, *adversaries, "former"], LEARNER + 1):
+            if games := total.get(f"games/{number}"):
+                results[f"against/{name}"] = total[f"return/{number}"] / games
+                if name in adversaries:
+                    results[f"adversary/{name}"] = total[f"reward/{number}"] / games
+        return results
 
     def finish_fit(self) -> None:
         """Waits for the fits that are under way."""
@@ -124,17 +137,16 @@ class PolicyGradient(Loop):
         iteration, fits = self._fitting
         results = [self.get(list(fit)) for fit in fits]
         self._fitting = None
-        self._fitted = (
-            iteration,
-            _fit_metrics([found for found, _ in results]),
-            tuple(net for _, net in results[-self.actors.nets :]),
-        )
+        own, count = self.actors.nets, len(self.actors.buffers)
+        nets = tuple(net for _, net in results[-count:])
+        metrics = _fit_metrics([found for found, _ in results], [n % count < own for n in range(len(results))])
+        self._fitted = iteration, metrics, nets[:own], nets[own:]
 
     def publish(self, row: Row) -> None:
         """Lets the newest nets play from now on, and averages them into the agent."""
         if self._fitted is None:
             return
-        self.version, metrics, self.playing = self._fitted
+        self.version, metrics, self.playing, self.adversaries = self._fitted
         self._fitted = None
         power = self.config.average_power
         self.average = tuple(
@@ -193,7 +205,10 @@ class PolicyGradient(Loop):
         self.finish_fit()
 
     def state(self, folder: Path) -> Row:
-        save_state(folder / "playing.safetensors", pack_nets(self.average, self.playing, self.kept), {})
+        arrays = pack_nets(self.average, self.playing, self.kept)
+        for number, net in enumerate(self.adversaries):
+            arrays |= {f"adversary.{number}.{name}": array for name, array in net.items()}
+        save_state(folder / "playing.safetensors", arrays, {})
         return {
             "decisions": self.decisions,
             "samples": self.samples,
@@ -209,8 +224,9 @@ class PolicyGradient(Loop):
             fitted = state["fitted"]
         arrays, _ = load_state(folder / "playing.safetensors")
         self.average, self.playing, self.kept = unpack_nets(arrays, self.actors.nets)
+        self.adversaries = tuple(arrays_under(arrays, f"adversary.{n}") for n in range(len(self.adversaries)))
         if fitted is not None:
-            self._fitted = int(fitted[0]), fitted[1], self.actors.learner_weights()
+            self._fitted = int(fitted[0]), fitted[1], *self.actors.learner_weights()
 
     def samples_offered(self) -> int:
         return self.samples
@@ -225,9 +241,11 @@ def _policies(nets: Nets) -> Nets:
     return tuple(policy_alone(net) for net in nets)
 
 
-def _fit_metrics(found: Sequence[dict[str, float]]) -> Row:
-    """Metrics of an iteration's fits as they are logged: means over nets and epochs, and where the time went."""
-    means = {key: sum(each[key] for each in found) / len(found) for key in found[0]}
+def _fit_metrics(found: Sequence[dict[str, float]], policy: Sequence[bool]) -> Row:
+    """Metrics of an iteration's fits as they are logged: means over the policy's nets and epochs, and where the time of
+    all fits went."""
+    fits = [each for each, own in zip(found, policy, strict=True) if own]
+    means = {key: sum(each[key] for each in fits) / len(fits) for key in fits[0]}
     own = {f"learner/{key}": value for key, value in means.items() if key not in ("loss", "seconds", "waited", "cpu")}
     seconds, waited = (sum(each[key] for each in found) for key in ("seconds", "waited"))
     return own | {"loss/policy": means["loss"], "time/fit_s": seconds, "learner/waited_s": waited}

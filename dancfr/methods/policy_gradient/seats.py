@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from actors.trajectories import LEARNER
+from actors.trajectory_tasks import LEARNER
 
 Table = tuple[tuple[int, tuple[int, ...]], ...]
 """Numbers of games and the parties in their seats, see `actors.trajectories.TrajectoryTask`."""

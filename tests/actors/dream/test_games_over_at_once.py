@@ -6,7 +6,8 @@ import torch
 
 from actors.dream.external_sampling import ExternalTraverser
 from actors.dream.traversal import DreamTraverser, SamplingSettings, TraversalTask, TraversalWeights
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from learners.deep_cfr.advantage import AdvantageLearner
 from learners.deep_cfr.bootstrapped import BootstrappedAdvantageLearner
 from learners.networks.settings import NetworkSettings

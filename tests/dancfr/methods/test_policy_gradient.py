@@ -62,6 +62,26 @@ def test_a_row_tells_how_the_learner_fares_against_its_opponents(reference: Path
     assert trained[-1]["learner/age"] == 2
 
 
+def test_adversaries_learn_beside_the_policy(tmp_path: Path) -> None:
+    """On Kuhn poker one of them wins a chip, half of the largest return, where the policy loses one or two."""
+    changes = ("adversaries.plain=0.3", "adversaries.one=0.3", 'adversary.wins.one={"over": 0.5}', "iterations=80")
+    changes += ("adversary.learning_rate=0.01", "training.batch=64", "evaluation.every=80")
+    run_preset(tmp_path / "run", PRESET, configured(PRESET, *KUHN, *changes))
+    trained = [row for row in rows(tmp_path / "run") if row["kind"] == "train"]
+    for row in trained:
+        assert row["adversary/plain"] == pytest.approx(-row["against/plain"])
+        assert row["adversary/one"] < -row["against/one"]
+    first, last = (np.mean([row["adversary/plain"] for row in part]) for part in (trained[:10], trained[-20:]))
+    assert last > max(first, 0), "it wins from a policy that keeps learning"
+
+
+def test_another_game_has_no_adversaries() -> None:
+    config = configured(PRESET, "adversaries.one=0.1", 'adversary.wins.one={"escape": -0.25}')
+    other = configured(PRESET, "game=kuhn")
+    assert config.adversary.wins
+    assert other.adversaries == other.adversary.wins == {}
+
+
 def test_on_kuhn_it_comes_close_to_an_equilibrium(tmp_path: Path) -> None:
     changes = (
         "iterations=250",
@@ -137,6 +157,13 @@ def test_a_run_without_a_mixture_has_none(reference: Path) -> None:
         (('opponents={"random": 0.7}', "former=0.4"), "at most 1"),
         (('opponents={"random": 0}',), "above 0"),
         (('opponents={"stranger": 0.1}',), "stranger"),
+        (("adversaries.one=0.5", "former=0.6"), "add up to at most 1, got 1.2"),
+        (("adversaries.one=1.5",), r"adversaries\.one must be a share above 0 and at most 1, got 1\.5"),
+        (("adversaries.random=0.1",), r"adversaries\.random: choose a word"),
+        (('adversaries={"two words": 0.1}',), r"adversaries\.two words: choose a word"),
+        (('adversary.wins.one={"escape": -1}',), r"there is no adversaries\.one, its share of the games"),
+        (("adversaries.one=0.1", 'adversary.wins.one={"mate": -1}'), "does not end by 'mate', but by escape, blues"),
+        (("adversaries.one=0.1", 'adversary.wins.one={"escape": 2}'), "'escape' must be worth from -1 to 1, got 2"),
         (("game=guandan",), "numbered actions"),
         (("training.entropy=0.1", "training.entropy_end=0"), "must both be positive"),
         (("evaluation.exploitability=true",), "geister has no tree"),

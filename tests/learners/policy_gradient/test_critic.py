@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.games.registry import make_game
 from envs.game import Game
 from learners.networks.settings import NetworkSettings, network_for

@@ -9,7 +9,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from actors.trajectories import LEARNER, TrajectoryPlayer, TrajectoryTask, TrajectoryWeights
+from actors.trajectories import TrajectoryPlayer
+from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.errors import UsageError
 from dancfr.games.registry import make_game
 from dancfr.methods import find_preset
