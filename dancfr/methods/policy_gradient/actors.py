@@ -61,7 +61,7 @@ class PolicyGradientActors(RunActors):
         dtype, options = trajectory_dtype(game.spec, config.training.critic == "all"), placement.buffer_options
         self.buffers = [
             start_buffer(self.runtime, CircularBuffer, config.buffer, dtype, block, name=f"buffer-{n}", **options)
-            for n, block in enumerate([*(f"net{n}" for n in range(self.nets)), *config.adversaries])
+            for n, block in enumerate([*(f"net{n}" for n in range(self.nets)), *map(block_of, config.adversaries)])
         ]
         if config.evaluation.every:
             self.start_evaluation(
@@ -98,3 +98,8 @@ class PolicyGradientActors(RunActors):
 
     def files(self, folder: Path) -> Sequence[tuple[Handle[Saved], Path]]:
         return [(self.learner, folder / "learner.safetensors")]
+
+
+def block_of(adversary: str) -> str:
+    """Returns the name of the samples of an adversary, among those of the policy's nets."""
+    return f"adversary/{adversary}"

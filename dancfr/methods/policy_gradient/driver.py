@@ -21,7 +21,7 @@ from actors.trajectory_tasks import LEARNER, Rival, TrajectoryTask, TrajectoryWe
 from dancfr.methods.averaging import average_weights
 from dancfr.methods.loop import Loop, Row, timed
 from dancfr.methods.policy_gradient import METHOD
-from dancfr.methods.policy_gradient.actors import PolicyGradientActors
+from dancfr.methods.policy_gradient.actors import PolicyGradientActors, block_of
 from dancfr.methods.policy_gradient.agent import Nets, pack_nets, unpack_nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.policy_gradient.seats import tables_of
@@ -116,7 +116,7 @@ class PolicyGradient(Loop):
         endings, rivals = self.actors.endings, []
         for name, net in zip(self.config.adversaries, self.adversaries, strict=True):
             wins = {endings.index(end): worth for end, worth in self.config.adversary.wins.get(name, {}).items()}
-            rivals.append(Rival(name, self.version, (net,), learns=True, wins=wins))
+            rivals.append(Rival(block_of(name), self.version, (net,), learns=True, wins=wins))
         return (*rivals, Rival("former", *former)) if former else tuple(rivals)
 
     def _results(self, total: Row) -> Row:

@@ -7,7 +7,7 @@ import torch
 from learners.advantages import estimate_advantages
 from learners.policy_gradient.learner import log_policy
 from learners.policy_gradient.policy import softmax
-from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.policy_gradient.settings import AdversarySettings, PolicyTrainingSettings
 from learners.ppo import ppo_loss
 from learners.regret_matching import apply_threshold, draw_actions
 
@@ -100,3 +100,16 @@ def test_without_a_length_a_schedule_follows_the_run() -> None:
     found = [settings.at("entropy", iteration, done) for iteration, done in ((1, 0.0), (900, 0.5), (3, 1.0))]
     assert found == pytest.approx([0.1, 0.01, 0.001])
     assert PolicyTrainingSettings(entropy=0.1, entropy_end=0.001, schedule=3).at("entropy", 3, 0.1) == found[2]
+
+
+def test_adversaries_are_fitted_as_the_policy_is_but_at_constant_rates_and_without_magnet() -> None:
+    policy = PolicyTrainingSettings(
+        batch=64, entropy=0.1, entropy_end=0.01, magnet=0.2, magnet_end=0.1, hide=0.1, hide_end=0.05, critic="all"
+    )
+    beside = AdversarySettings(learning_rate=0.01, entropy=0.02).training(policy)
+    assert PolicyTrainingSettings.model_validate(beside.model_dump()) == beside
+    assert (beside.batch, beside.critic, beside.trace) == (64, "all", policy.trace)
+    assert (beside.magnet, beside.hide) == (0, 0)
+    for iteration in (1, 1000):
+        assert beside.at("learning_rate", iteration) == 0.01
+        assert beside.at("entropy", iteration) == 0.02
