@@ -5,6 +5,7 @@ of the learner. Rivals may learn, too; the decisions of other opponents give no 
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
@@ -127,7 +128,7 @@ class TrajectoryPlayer(WarmUp):
         seats = seats_of(task)
         self._rows.clear()
         seed = np.random.SeedSequence(task.seed)
-        decisions, returns, endings = self._play_games(seats, seed, self._decide, self._noise)
+        decisions, returns, endings = self._play_games(seats, seed, partial(self.decide_for, LEARNER), self._noise)
         rewards = self._rewards(seats, returns, endings)
         blocks = self._samples(rewards)
         stats = {
@@ -284,12 +285,6 @@ class TrajectoryPlayer(WarmUp):
             return frozen
         agent = self._policy(number).agent
         return _Learning(self, number) if self._rival(number).learns else agent
-
-    def _decide(
-        self, states: States, movers: NDArray[np.int8], places: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int64]:
-        """Draws the learner's actions, `int64[n]`, and appends the decisions to the rows."""
-        return self.decide_for(LEARNER, states, movers, places, rng)
 
     def decide_for(
         self, party: int, states: States, movers: NDArray[np.int8], places: NDArray[np.int64], rng: np.random.Generator
