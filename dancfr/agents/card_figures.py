@@ -15,8 +15,8 @@ from dancfr.agents.team_response import has_teams
 from dancfr.errors import UsageError
 from dancfr.evaluation.exploitability import evaluate_exactly, uniform_nash_conv
 from dancfr.methods.agent_name import AgentName
-from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH
+from dancfr.methods.policy_gradient.starting import starting_net
 from dancfr.runs.run import Run
 from dancfr.watch.following import is_number
 from envs.capabilities import ExactGame

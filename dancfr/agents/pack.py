@@ -28,10 +28,10 @@ from dancfr.evaluation.agreement import agreement
 from dancfr.evaluation.reading import FEWEST, require_readable
 from dancfr.methods import all_methods, method_named
 from dancfr.methods.agent_name import HUB, AgentName
-from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH, MOST_STARTS, two_player_game
 from dancfr.methods.method import Method
 from dancfr.methods.packed import Packed, PackedFile
+from dancfr.methods.policy_gradient.starting import starting_net
 from dancfr.runs.config import differences
 from dancfr.runs.folder import CARD, write_json
 from dancfr.runs.keys import assignments

@@ -12,7 +12,7 @@ from dancfr.evaluation.server import NewestNets
 from dancfr.methods.agent_name import AgentName
 from dancfr.methods.listed_settings import ListedConfig
 from dancfr.methods.packed import Packed, refuse_nets
-from dancfr.methods.stored import check_weights, misfit, newest_evaluated, trained_game
+from dancfr.methods.stored import check_weights, misfit, newest_evaluated, refuse_other_network, trained_game
 from dancfr.runs.run import Run
 from envs.agent import Agent
 from envs.capabilities import full_view
@@ -121,11 +121,7 @@ def starting_net(name: str, agent: Agent, config: ListedConfig) -> Weights:
     """
     if not isinstance(agent, QAgent):
         raise UsageError(f"start: {name} has no Q-net: name a run of dmc or candidate-policy")
-    network = config.network
-    if agent.network != network:
-        theirs, ours = agent.network.model_dump(), network.model_dump()
-        differs = " ".join(f"network.{key}={theirs[key]}" for key in ours if theirs[key] != ours[key])
-        raise UsageError(f"start: {name} has another network than this run: set {differs}")
+    refuse_other_network("start", name, agent.network, config.network)
     weights = dict(agent.weights)
     if agent.critic is not None and config.trace is not None:
         critic = agent.critic.weights

@@ -14,6 +14,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.runs.run import Run, StrategyFile
 from envs.game import Game, GameBase
 from learners.networks.settings import CONV_CHANNELS, CONV_KERNEL, NetworkSettings
+from learners.settings import Settings
 
 
 def newest_evaluated(run: Run, wanted: AgentName, every: int) -> StrategyFile:
@@ -96,6 +97,21 @@ def trained_game(base: str, config: RunConfig, game: GameBase) -> GameBase:
 def misfit(file: StrategyFile, error: ValueError) -> UsageError:
     """Returns the error to raise for a stored file that does not match the configuration of its run."""
     return UsageError(f"{file.path} does not fit the run's configuration: {error}")
+
+
+def refuse_other_network(setting: str, name: str, theirs: Settings, ours: Settings) -> None:
+    """Raises UsageError, with the settings to change, if an agent's net has another architecture than a training.
+
+    Args:
+        setting: Where the agent was named.
+        name: Its name.
+        theirs: Settings of its net.
+        ours: Settings of the nets of the training.
+    """
+    if theirs != ours:
+        found, wanted = theirs.model_dump(), ours.model_dump()
+        differs = " ".join(f"network.{key}={found[key]}" for key in wanted if found[key] != wanted[key])
+        raise UsageError(f"{setting}: {name} has another network than this run: set {differs}")
 
 
 def check_weights(weights: Mapping[str, Any], wanted: Mapping[str, Sequence[int]]) -> None:

@@ -124,18 +124,20 @@ class NoiseSettings(Settings):
 class AdversarySettings(Settings):
     """How the nets learn that are trained beside a policy to win against it.
 
-    They begin with weights of their own and learn for the whole run. Their objective is that of the policy, without
+    They have nets of their own and learn for the whole run. Their objective is that of the policy, without
     magnet and without a price on what the play shows. One to whom some wins are worth less learns to win by others: in
     self-play alone, a policy meets no opponents who win by other means than its own.
 
     Attributes:
         wins: What a win is worth to an adversary, by its name and the ending of the game, in units of the largest
             return; wins by other endings are worth their return. To the policy they are losses as before.
+        start: Agent whose policy net an adversary begins with, by the adversary's name; others begin with fresh nets.
         learning_rate: Constant learning rate of Adam.
         entropy: Constant weight of the entropy of their policies.
     """
 
     wins: dict[str, dict[str, float]] = Field(default_factory=dict)
+    start: dict[str, str] = Field(default_factory=dict)
     learning_rate: float = Field(1e-3, gt=0, le=1)
     entropy: float = Field(0.015, ge=0)
 

@@ -14,8 +14,8 @@ from actors.sharding import start_buffer
 from actors.trajectories import TrajectoryPlayer
 from actors.trajectory_tasks import LEARNER, TrajectoryTask, TrajectoryWeights
 from dancfr.games.registry import make_game
-from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH, BestResponseConfig, two_player_game
+from dancfr.methods.policy_gradient.starting import starting_net
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
 from envs.game import GameBase, numbered

@@ -11,17 +11,16 @@ from dancfr.errors import RunError, UsageError, reason
 from dancfr.games.registry import make_game, refuse_other_version, version_of
 from dancfr.games.rules import check_rules
 from dancfr.methods.agent_name import AgentName
-from dancfr.methods.best_response.config import FRESH, NETS, RESULT, BestResponseConfig
+from dancfr.methods.best_response.config import NETS, RESULT, BestResponseConfig
 from dancfr.methods.packed import Packed, PackedFile, refuse_nets
 from dancfr.methods.stored import check_weights, newest, policy_net_shapes, trained_game
 from dancfr.runs.folder import write_json
 from dancfr.runs.metrics import plain
 from dancfr.runs.run import Run, StrategyFile
-from envs.agent import Adapted, Agent
+from envs.agent import Agent
 from envs.game import Game, GameBase, numbered
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
-from learners.policy_gradient.mixture import PolicyMixture
 from learners.storage import arrays_under, load_state, save_state, widened
 
 KIND = "best response"
@@ -56,28 +55,6 @@ def store_response(
         save_state(folder / NETS, arrays, about)
     except OSError as error:
         raise RunError(f"{folder} could not be written: {reason(error)}") from None
-
-
-def starting_net(name: str, agent: Agent) -> tuple[NetworkSettings, Weights]:
-    """Architecture and weights of an agent's policy net, of a mixture its guide, for a response to begin with.
-
-    An agent that is shown less than the game has may offer itself `with_inputs` for all of it.
-
-    Raises:
-        UsageError: the agent has no policy net, or one for each player, or batch normalisation.
-    """
-    if isinstance(agent, Adapted):
-        agent = agent.with_inputs()
-    if isinstance(agent, PolicyMixture):
-        agent = agent.guide
-    if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
-        raise UsageError(
-            f"starts: {name} has no policy net that plays both seats: name {FRESH} or a policy-gradient run with "
-            "nets=shared"
-        )
-    if agent.network.norm == "batch":
-        raise UsageError(f"starts: {name} has network.norm=batch, and no training can begin with such a net")
-    return agent.network, agent.weights[0]
 
 
 def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:

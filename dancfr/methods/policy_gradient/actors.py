@@ -12,10 +12,12 @@ from actors.trajectories import TrajectoryPlayer
 from dancfr.games.registry import make_game
 from dancfr.methods.policy_gradient.agent import GradientPolicies, Nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
+from dancfr.methods.policy_gradient.starting import weights_of
 from dancfr.methods.run_actors import Placement, RunActors
 from dancfr.methods.streams import net_seed
-from envs.game import GameBase, numbered
+from envs.game import Game, GameBase, numbered
 from learners.buffers import CircularBuffer
+from learners.networks.settings import Weights
 from learners.policy_gradient.learner import PolicyLearner
 from learners.samples import trajectory_dtype
 
@@ -44,15 +46,18 @@ class PolicyGradientActors(RunActors):
         self.nets = 1 if config.nets == "shared" else self.players
         self.endings = game.spec.endings
         self.enter(make_game(config.game, **config.options_at(1)))
-        learners = [(config.training, net_seed(config.seed, number, 0)) for number in range(self.nets)]
+        start = self._start("start", config.start, game)
+        learners = [(config.training, net_seed(config.seed, number, 0), start) for number in range(self.nets)]
         beside = config.adversary.training(config.training)
-        learners += [(beside, net_seed(config.seed, number, 1)) for number in range(len(config.adversaries))]
+        for number, name in enumerate(config.adversaries):
+            start = self._start(f"adversary.start.{name}", config.adversary.start.get(name), game)
+            learners.append((beside, net_seed(config.seed, number, 1), start))
         self.learner = start_learner(
             self.runtime,
             PolicyLearner,
             {
-                number: {"game": game, "network": config.network, "training": training, "seed": seed}
-                for number, (training, seed) in enumerate(learners)
+                number: {"game": game, "network": config.network, "training": training, "seed": seed, "start": start}
+                for number, (training, seed, start) in enumerate(learners)
             },
             placement.device,
             name="learner",
@@ -73,6 +78,12 @@ class PolicyGradientActors(RunActors):
                 config.evaluation.readable,
             )
         self.wait_until_ready([*self.buffers, self.learner])
+
+    def _start(self, setting: str, name: str | None, game: Game) -> Weights | None:
+        """Weights that a net begins with, which are those of the agent that a setting names; None for fresh ones."""
+        if name is None:
+            return None
+        return weights_of(name, self.placement.options.make_agent(name, game), self.config.network, setting)
 
     def enter(self, game: GameBase) -> None:
         config = self.config

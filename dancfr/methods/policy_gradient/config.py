@@ -22,6 +22,8 @@ class PolicyGradientConfig(RunConfig):
             seed.
         nets: ``shared``, one net plays all seats; or ``per_player``.
         network: Architecture of the nets.
+        start: Agent whose policy net the training begins with: a policy-gradient run of the same network with
+            `nets=shared`, of a mixture the averaged weights; None: fresh nets.
         training: Objective and optimisation.
         opponents: Share of the games in which one seat is taken by a frozen agent, by its name.
         former: Share of the games in which one seat is taken by a former policy of this run.
@@ -46,6 +48,7 @@ class PolicyGradientConfig(RunConfig):
     chunk: int = Field(256, ge=1, le=1_000_000)
     nets: Literal["shared", "per_player"] = "shared"
     network: NetworkSettings = NetworkSettings()
+    start: str | None = None
     training: PolicyTrainingSettings = PolicyTrainingSettings()
     opponents: dict[str, float] = Field(default_factory=dict)
     former: float = Field(0.0, ge=0, le=1)
@@ -69,9 +72,12 @@ class PolicyGradientConfig(RunConfig):
         for name in self.adversaries:
             if not name.isidentifier() or name in ("former", *self.opponents):
                 raise ValueError(f"adversaries.{name}: choose a word that is not the name of another opponent")
-        for name in self.adversary.wins:
-            if name not in self.adversaries:
-                raise ValueError(f"adversary.wins.{name}: there is no adversaries.{name}, its share of the games")
+        for setting, names in (("wins", self.adversary.wins), ("start", self.adversary.start)):
+            for name in names:
+                if name not in self.adversaries:
+                    raise ValueError(
+                        f"adversary.{setting}.{name}: there is no adversaries.{name}, its share of the games"
+                    )
         total = sum(self.opponents.values()) + sum(self.adversaries.values()) + self.former
         if total > 1 + 1e-9:
             raise ValueError(f"the shares of opponents, adversaries and former must add up to at most 1, got {total:g}")
@@ -82,9 +88,9 @@ class PolicyGradientConfig(RunConfig):
         base = super().base_for(changes)
         if base is self:
             return self
-        adversary = self.adversary.model_copy(update={"wins": {}})
+        adversary = self.adversary.model_copy(update={"wins": {}, "start": {}})
         fitted = {"network": self.fitted(self.network, changes), "adversary": adversary}
-        return base.model_copy(update={**fitted, "opponents": {}, "adversaries": {}})
+        return base.model_copy(update={**fitted, "start": None, "opponents": {}, "adversaries": {}})
 
     def check(self) -> None:
         """Raises UsageError if the game, its options, the network and the opponents are not compatible."""

@@ -18,8 +18,8 @@ from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
 from dancfr.games.registry import make_game
-from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.best_response.config import FRESH
+from dancfr.methods.policy_gradient.starting import starting_net
 from envs.geister import history
 from learners.policy_gradient.agent import PolicyAgent
 from learners.search.agent import SearchAgent

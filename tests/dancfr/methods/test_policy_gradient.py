@@ -9,11 +9,12 @@ from dancfr.agents.by_name import make_agent
 from dancfr.errors import UsageError
 from dancfr.evaluation.server import NoTree
 from dancfr.games.registry import make_game
-from dancfr.methods.best_response.agent import starting_net
 from dancfr.methods.policy_gradient.seats import tables_of
+from dancfr.methods.policy_gradient.starting import starting_net
 from envs.tree import compile_tree
 from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.sequence_form import sequence_form
+from learners.storage import load_state
 from tests.dancfr.methods.table_runs import configured, rows, run_preset
 
 PRESET = "geister-policy-gradient-quick"
@@ -34,6 +35,18 @@ KUHN = (
     "threshold=0",
     "average=weights",
 )
+
+
+STILL = ("training.learning_rate=1e-12", "training.learning_rate_end=1e-12", "iterations=2", "games=32", "chunk=32")
+"""Settings of a training that leaves its nets as they began."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose net plays both seats."""
+    path = tmp_path_factory.mktemp("runs") / "shared"
+    run_preset(path, PRESET, configured(PRESET, *KUHN, "iterations=12"))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +177,11 @@ def test_a_run_without_a_mixture_has_none(reference: Path) -> None:
         (('adversary.wins.one={"escape": -1}',), r"there is no adversaries\.one, its share of the games"),
         (("adversaries.one=0.1", 'adversary.wins.one={"mate": -1}'), "does not end by 'mate', but by escape, blues"),
         (("adversaries.one=0.1", 'adversary.wins.one={"escape": 2}'), "'escape' must be worth from -1 to 1, got 2"),
+        (("start=rush",), "start: rush has no policy net that plays all seats: name a policy-gradient run"),
+        (("start=pretrained:geister", "network.width=64"), r"another network than this run: set network\.width=128$"),
+        (("start=runs/none",), "runs/none holds no run"),
+        (('adversary.start.one="rush"',), r"adversary\.start\.one: there is no adversaries\.one"),
+        (("adversaries.one=0.1", 'adversary.start.one="rush"'), r"adversary\.start\.one: rush has no policy net"),
         (("game=guandan",), "numbered actions"),
         (("training.entropy=0.1", "training.entropy_end=0"), "must both be positive"),
         (("evaluation.exploitability=true",), "geister has no tree"),
@@ -189,6 +207,30 @@ def test_a_run_without_evaluations_says_how_to_get_a_net(tmp_path: Path) -> None
         make_agent(str(tmp_path / "run"), make_game("kuhn"))
     run_preset(tmp_path / "run", PRESET, configured(PRESET, *small, "evaluation.every=1"), resume=True)
     assert make_agent(str(tmp_path / "run"), make_game("kuhn"))
+
+
+@pytest.mark.parametrize("changes", [(), ("training.critic=all",), ("nets=per_player",)])
+def test_a_training_begins_with_the_net_of_an_agent(shared: Path, tmp_path: Path, changes: tuple[str, ...]) -> None:
+    run_preset(tmp_path / "run", PRESET, configured(PRESET, *KUHN, *STILL, *changes, f"start={shared}"))
+    game = make_game("kuhn")
+    begun = make_agent(str(shared), game).weights[0]
+    found = make_agent(f"{tmp_path / 'run'}?average=last", game).weights
+    assert len(found) == (2 if changes == ("nets=per_player",) else 1)
+    for net in found:
+        assert net.keys() == begun.keys()
+        for name in begun:
+            np.testing.assert_allclose(net[name], begun[name], atol=1e-6)
+
+
+def test_an_adversary_begins_with_the_net_of_an_agent(shared: Path, tmp_path: Path) -> None:
+    changes = ("adversaries.new=0.2", "adversaries.old=0.2", f'adversary.start={{"old": "{shared}"}}')
+    settings = configured(PRESET, *KUHN, *STILL, *changes, "adversary.learning_rate=1e-12")
+    run_preset(tmp_path / "run", PRESET, settings)
+    nets, _ = load_state(max((tmp_path / "run" / "checkpoints").glob("*/playing.safetensors")))
+    begun = make_agent(str(shared), make_game("kuhn")).weights[0]
+    for name in begun:
+        np.testing.assert_allclose(nets[f"adversary.1.{name}"], begun[name], atol=1e-6)
+    assert np.abs(nets["adversary.0.out.w"] - begun["out.w"]).max() > 0.01
 
 
 def test_opponents_sit_in_every_seat_equally_often() -> None:

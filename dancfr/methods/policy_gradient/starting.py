@@ -1,0 +1,45 @@
+"""Nets of agents for a training to begin with: that of a policy, of its adversaries, or of a response to an agent."""
+
+from dancfr.errors import UsageError
+from dancfr.methods.stored import refuse_other_network
+from envs.agent import Adapted, Agent
+from learners.networks.settings import NetworkSettings, Weights
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.mixture import PolicyMixture
+
+
+def starting_net(name: str, agent: Agent, setting: str = "starts") -> tuple[NetworkSettings, Weights]:
+    """Architecture and weights of an agent's policy net, of a mixture its guide, for a training to begin with.
+
+    An agent that is shown less than the game has may offer itself `with_inputs` for all of it.
+
+    Args:
+        name: Name of the agent.
+        agent: The agent.
+        setting: Where it was named, for errors.
+
+    Raises:
+        UsageError: the agent has no policy net, or one for each player, or batch normalisation.
+    """
+    if isinstance(agent, Adapted):
+        agent = agent.with_inputs()
+    if isinstance(agent, PolicyMixture):
+        agent = agent.guide
+    if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
+        raise UsageError(
+            f"{setting}: {name} has no policy net that plays all seats: name a policy-gradient run with nets=shared"
+        )
+    if agent.network.norm == "batch":
+        raise UsageError(f"{setting}: {name} has network.norm=batch, and no training can begin with such a net")
+    return agent.network, agent.weights[0]
+
+
+def weights_of(name: str, agent: Agent, network: NetworkSettings, setting: str) -> Weights:
+    """Weights of an agent's policy net for a net of this architecture, see `starting_net`.
+
+    Raises:
+        UsageError: the agent has no such net, or one of another architecture.
+    """
+    theirs, weights = starting_net(name, agent, setting)
+    refuse_other_network(setting, name, theirs, network)
+    return weights
