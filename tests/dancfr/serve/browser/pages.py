@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 import aiohttp
+import numpy as np
 
 from dancfr.agents.by_name import make_agent
 from dancfr.games.registry import make_game
@@ -112,3 +113,9 @@ def with_pages(
         return summary
 
     return asyncio.run(run())
+
+
+def randomly(seed: int) -> Any:
+    """Chooses at random."""
+    rng = np.random.default_rng(seed)
+    return lambda table: int(rng.integers(len(table["choices"])))
