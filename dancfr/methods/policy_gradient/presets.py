@@ -7,7 +7,7 @@ from dancfr.methods.method import Preset
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
 from dancfr.methods.settings import ExactEvaluation
 from learners.networks.settings import NetworkSettings
-from learners.policy_gradient.settings import PolicyTrainingSettings
+from learners.policy_gradient.settings import AdversarySettings, PolicyTrainingSettings
 
 GEISTER = PolicyGradientConfig(
     game="geister",
@@ -45,6 +45,20 @@ HOUR = GEISTER.varied(
     kept_every=100,
     evaluation=ExactEvaluation(every=500, games=400),
     checkpoint_every=500,
+)
+
+ADVERSARIES = HOUR.varied(
+    start="pretrained:geister-self-play",
+    minutes=40.0,
+    training=HOUR.training.model_copy(
+        update={"learning_rate": 5e-4, "entropy": 0.008, "entropy_end": 0.003, "schedule": None}
+    ),
+    former=0.1,
+    adversaries={"plain": 0.2, "captures": 0.2, "escapes": 0.2},
+    adversary=AdversarySettings(
+        wins={"captures": {"escape": -0.25}, "escapes": {"blues taken": -0.25, "reds taken": -0.25}},
+        start={"plain": "pretrained:geister-self-play"},
+    ),
 )
 
 
@@ -137,6 +151,11 @@ PRESETS = (
         "geister-policy-gradient",
         HOUR,
         "a regularised policy gradient, an hour on 2 cores",
+    ),
+    Preset(
+        "geister-policy-gradient-adversaries",
+        ADVERSARIES,
+        "begins with pretrained:geister-self-play and meets nets that are trained to beat it, 40 minutes",
     ),
     Preset(
         "mini-geister-policy-gradient",
