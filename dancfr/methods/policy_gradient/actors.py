@@ -12,8 +12,9 @@ from actors.trajectories import TrajectoryPlayer
 from dancfr.games.registry import make_game
 from dancfr.methods.policy_gradient.agent import GradientPolicies, Nets
 from dancfr.methods.policy_gradient.config import PolicyGradientConfig
-from dancfr.methods.policy_gradient.starting import weights_of
+from dancfr.methods.policy_gradient.starting import starting_net
 from dancfr.methods.run_actors import Placement, RunActors
+from dancfr.methods.stored import refuse_other_network
 from dancfr.methods.streams import net_seed
 from envs.game import Game, GameBase, numbered
 from learners.buffers import CircularBuffer
@@ -83,7 +84,9 @@ class PolicyGradientActors(RunActors):
         """Weights that a net begins with, which are those of the agent that a setting names; None for fresh ones."""
         if name is None:
             return None
-        return weights_of(name, self.placement.options.make_agent(name, game), self.config.network, setting)
+        network, weights = starting_net(name, self.placement.options.make_agent(name, game), setting)
+        refuse_other_network(setting, name, network, self.config.network)
+        return weights
 
     def enter(self, game: GameBase) -> None:
         config = self.config

@@ -1,7 +1,6 @@
 """Nets of agents for a training to begin with: that of a policy, of its adversaries, or of a response to an agent."""
 
 from dancfr.errors import UsageError
-from dancfr.methods.stored import refuse_other_network
 from envs.agent import Adapted, Agent
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent
@@ -32,14 +31,3 @@ def starting_net(name: str, agent: Agent, setting: str = "starts") -> tuple[Netw
     if agent.network.norm == "batch":
         raise UsageError(f"{setting}: {name} has network.norm=batch, and no training can begin with such a net")
     return agent.network, agent.weights[0]
-
-
-def weights_of(name: str, agent: Agent, network: NetworkSettings, setting: str) -> Weights:
-    """Weights of an agent's policy net for a net of this architecture, see `starting_net`.
-
-    Raises:
-        UsageError: the agent has no such net, or one of another architecture.
-    """
-    theirs, weights = starting_net(name, agent, setting)
-    refuse_other_network(setting, name, theirs, network)
-    return weights

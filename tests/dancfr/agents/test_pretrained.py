@@ -139,9 +139,9 @@ def test_it_takes_the_options_of_a_run() -> None:
 def test_the_response_beats_the_agent_it_was_trained_against_and_all_start_responses() -> None:
     agents = [make_agent(name, GEISTER) for name in ("pretrained:geister-response", "pretrained:geister-own-view")]
     assert play(GEISTER, (agents[0], agents[1]), 600, np.random.default_rng(1)).as_dict()["mean_return"] > 0.5
-    own_view = ("pretrained:geister-own-view", "pretrained:geister-response", FRESH)
-    assert _default_starts(GEISTER) == own_view
-    assert _default_starts(WIDE) == ("pretrained:geister", *own_view[:2], "pretrained:geister-self-play", FRESH)
+    plain = ("pretrained:geister-own-view", "pretrained:geister-response")
+    assert _default_starts(GEISTER) == (*plain, FRESH)
+    assert _default_starts(WIDE) == ("pretrained:geister", *plain, "pretrained:geister-self-play", FRESH)
     for other in (make_game("mini-geister"), make_game("leduc")):
         assert _default_starts(other) == (FRESH, FRESH)
 
