@@ -3,7 +3,7 @@
 from dancfr.errors import UsageError
 from envs.agent import Adapted, Agent
 from learners.networks.settings import NetworkSettings, Weights
-from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
 from learners.policy_gradient.mixture import PolicyMixture
 
 
@@ -24,6 +24,8 @@ def starting_net(name: str, agent: Agent, setting: str = "starts") -> tuple[Netw
         agent = agent.with_inputs()
     if isinstance(agent, PolicyMixture):
         agent = agent.guide
+    if isinstance(agent, SeatedAgents):
+        raise UsageError(f"{setting}: {name} has a net for each seat: name one of a run, as in {name}@ITERATION")
     if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
         raise UsageError(
             f"{setting}: {name} has no policy net that plays all seats: name a policy-gradient run with nets=shared"

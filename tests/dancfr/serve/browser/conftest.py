@@ -3,11 +3,12 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dancfr.serve.processes import Processes
+from tests.dancfr.serve.processes import Process, Processes
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 WAIT_MS = 180_000
@@ -39,6 +40,21 @@ def serve_page() -> Iterator[Callable[..., str]]:
         return addresses[arguments]
 
     yield serve
+    for process in processes:
+        process.stop()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Callable[..., tuple[Process, str]]]:
+    """Starts a server of its own for a test; it records its games in `tmp_path`."""
+    processes = Processes()
+
+    def start(*arguments: str) -> tuple[Process, str]:
+        more = () if arguments[0] == "replay" else ("--records", str(tmp_path), "--seed", "0")
+        process = processes.start(*arguments, *more, "--no-open", "--port", "0")
+        return process, process.wait_for(r"the page: (http://\S+)")[1]
+
+    yield start
     for process in processes:
         process.stop()
 

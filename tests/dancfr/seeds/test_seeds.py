@@ -1,12 +1,8 @@
 """Runs of several seeds: trained by one call or command, continued by the same, told as means with intervals."""
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from scipy.stats import t
@@ -17,30 +13,10 @@ from dancfr.errors import RunError, UsageError
 from dancfr.report.history import History, by_setting
 from dancfr.report.report import exact_table
 from dancfr.runs.run import Run
-from dancfr.seeds import SeedRuns, described
+from dancfr.seeds import SeedRuns
 from dancfr.trainings import Stopped
 from dancfr.watch.wandb_reader import shown_name
-from tests.dancfr.records import KUHN_DREAM
-
-mpl.use("Agg")
-
-SMALL = KUHN_DREAM | {"evaluation.exploitability": True}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("seeds") / "runs"
-    train(path, (1, 2, 3))
-    return path
-
-
-@pytest.fixture
-def runs(folder: Path) -> SeedRuns:
-    return dancfr.load_seeds(folder)
-
-
-def train(path: Path, seeds: tuple[int, ...], **more: object) -> SeedRuns:
-    return dancfr.train_seeds("leduc-dream-quick", SMALL | more, seeds=seeds, folder=path, inline=True, progress=False)
+from tests.dancfr.seeds.small_seeds import SMALL, train
 
 
 def test_runs_differ_in_their_seed_alone(runs: SeedRuns) -> None:
@@ -183,70 +159,11 @@ def test_folders_of_other_runs_are_refused(folder: Path, tmp_path: Path) -> None
         dancfr.load_seeds(tmp_path / "both")
 
 
-@pytest.fixture
-def copied(folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(folder, tmp_path / "copied"))
-
-
-def edit(run: Path, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
-    record = run / "metrics.jsonl"
-    rows = change([json.loads(line) for line in record.read_text().splitlines()])
-    record.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def other_setting(path: Path) -> None:
-    info = json.loads((path / "config.json").read_text())
-    info["config"]["traversals"] += 1
-    (path / "config.json").write_text(json.dumps(info))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "says"),
-    [
-        (other_setting, "traversals: 21 -> 20: leave the setting out, or choose another folder$"),
-        (lambda path: (path / "config.json").unlink(), "is not empty: choose another folder"),
-        (lambda path: (path / "config.json").write_text("{"), "is damaged"),
-        (lambda path: edit(path, lambda rows: []), "ended after 0 iterations of 4 by its record"),
-        (
-            lambda path: edit(path, lambda rows: [r for r in rows if r["iteration"] <= 2]),
-            "ended after 2 iterations of 4 by its record",
-        ),
-        (lambda path: (shutil.rmtree(path), path.write_text("")), "is a file: choose another folder"),
-    ],
-)
-def test_a_spoilt_run_is_refused_before_others_are_trained(copied: Path, spoil, says: str) -> None:
-    shutil.rmtree(copied / "seed-1")
-    spoil(copied / "seed-2")
-    with pytest.raises(UsageError, match=says):
-        train(copied, (1, 2))
-    assert not (copied / "seed-1").exists()
-
-
-def test_complete_runs_of_other_evaluations_are_refused(copied: Path) -> None:
-    with pytest.raises(UsageError, match=r"is complete with evaluation\.games=20, not 30: leave the setting as it was"):
-        train(copied, (1, 4), **{"evaluation.games": 30})
-    assert not (copied / "seed-4").exists()
-
-
 def test_runs_are_not_trained_into_a_run(copied: Path) -> None:
     with pytest.raises(UsageError, match="is the folder of a run"):
         train(copied / "seed-1", (1,))
     with pytest.raises(UsageError, match="is the folder of one run: give the folder above it"):
         dancfr.load_seeds(copied / "seed-1")
-
-
-def test_copies_of_a_run_do_not_narrow_intervals(copied: Path) -> None:
-    shutil.copytree(copied / "seed-1", copied / "seed-1-old")
-    with pytest.raises(UsageError, match=r"seed-1 and .*seed-1-old have the same seed, 1"):
-        dancfr.load_seeds(copied)
-
-
-def test_a_seed_that_is_no_number_is_told(copied: Path) -> None:
-    info = json.loads((copied / "seed-1" / "config.json").read_text())
-    info["config"]["seed"] = "one"
-    (copied / "seed-1" / "config.json").write_text(json.dumps(info))
-    with pytest.raises(UsageError, match="seed"):
-        dancfr.load_seeds(copied)
 
 
 def test_an_interrupted_run_goes_on_with_the_settings_of_the_call(tmp_path: Path) -> None:
@@ -280,47 +197,6 @@ def test_an_interrupted_deletion_of_checkpoints_leaves_a_complete_run(
     train(copied, (1,))
     assert not list((copied / "seed-1").glob("checkpoints*"))
     assert (copied / "seed-1" / "metrics.jsonl").read_bytes() == before
-
-
-def test_policies_are_told_apart_over_all_runs(copied: Path) -> None:
-    edit(copied / "seed-2", lambda rows: [row for row in rows if row.get("policy") != "last"])
-    assert list(dancfr.load_seeds(copied).bands("nash_conv")) == ["average"], "the other is not in all runs"
-    edit(copied / "seed-1", lambda rows: [row for row in rows if row.get("policy") != "average"])
-    with pytest.raises(UsageError, match="no player, policy and opponent has nash_conv in all 3 runs"):
-        dancfr.load_seeds(copied).bands("nash_conv")
-
-
-def test_a_run_without_a_record_is_named(copied: Path) -> None:
-    edit(copied / "seed-1", lambda rows: [])
-    with pytest.raises(UsageError, match=r"seed-1 has recorded no nash_conv with iterations yet"):
-        dancfr.load_seeds(copied).bands()
-    assert dancfr.load_seeds(copied).final() == []
-
-
-def test_evaluations_at_one_iteration_have_no_seconds_in_common(copied: Path) -> None:
-    for seed in (1, 2, 3):
-        edit(copied / f"seed-{seed}", lambda rows: [row for row in rows if row["iteration"] <= 2])
-        edit(copied / f"seed-{seed}", lambda rows: [row | {"elapsed_s": seed} for row in rows])  # noqa: B023
-    with pytest.raises(UsageError, match="have no seconds in common: tell it over iterations"):
-        dancfr.load_seeds(copied).bands(x="seconds")
-
-
-def test_the_newest_finite_value_of_an_iteration_counts(copied: Path, runs: SeedRuns) -> None:
-    wanted = runs.bands("nash_conv")["average"].mean.tolist()
-    old = {"kind": "exploitability", "policy": "average", "iteration": 2, "nash_conv": 9.0}
-    edit(copied / "seed-2", lambda rows: [old, *rows, old | {"iteration": 4, "nash_conv": float("nan")}])
-    assert dancfr.load_seeds(copied).bands("nash_conv")["average"].mean.tolist() == wanted
-
-
-def test_equal_values_have_no_interval_and_lengths_are_told(copied: Path) -> None:
-    for seed in (1, 2, 3):
-        edit(copied / f"seed-{seed}", lambda rows: [row | {"win_rate": 0.7} for row in rows])
-    edit(copied / "seed-3", lambda rows: [row for row in rows if row["iteration"] <= 2])
-    found = dancfr.load_seeds(copied)
-    rates = [row for row in found.final() if row["key"] == "win_rate"]
-    assert [row["ci95"] for row in rates] == [None, None]
-    assert described(rates[0]) == ("games won", "2 to 4", "70.0 %", "", "70.0 %, 70.0 %")
-    assert "2 to 4" in found._repr_html_()
 
 
 @pytest.mark.parametrize(
