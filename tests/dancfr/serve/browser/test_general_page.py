@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 import dancfr
+from tests.dancfr.serve.browser.clicks import MOVED, QUICK
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
 Serve = Callable[..., str]
 
-QUICK = ("--pace", "0.05")
 TURN = """() => document.querySelector('.general-choices button')
     || /won|lost|draw/i.test(document.querySelector('#status').textContent)"""
-MOVED = "text => document.querySelector('#steps span').textContent !== text"
 
 
 def try_until_taken(page: Any, games: int = 8) -> str:

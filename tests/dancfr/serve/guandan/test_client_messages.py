@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dancfr.serve.guandan import Client, ProtocolError
 from dancfr.serve.guandan.client import closest_option
+from envs.guandan.rules.cards import parse_action
 from tests.dancfr.serve.guandan.conversations import NAMES, RandomPlayer, lines
 
 
@@ -19,8 +20,6 @@ class _Wants(RandomPlayer):
     """Plays one action, if it is legal."""
 
     def __init__(self, wanted: tuple[str, str, list[str]]) -> None:
-        from envs.guandan.rules.cards import parse_action
-
         self._wanted = parse_action(wanted)
 
     def act(self, states: Any, games: Any, rng: np.random.Generator) -> Any:
