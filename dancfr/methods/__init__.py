@@ -1,5 +1,6 @@
 """The registry of methods: those of this package, and those of installed packages (entry point ``dancfr.methods``)."""
 
+import os
 from functools import cache
 
 from dancfr.errors import UsageError, nearest, warn
@@ -109,6 +110,10 @@ def find_preset(name: str) -> Preset:
             own = [preset.name for preset in presets.values() if getattr(preset.config, "game", None) == name]
             cure = f"presets of it are {', '.join(own)}" if own else f"e.g. dancfr train leduc-dream game={name}"
             raise UsageError(f"{name} is a game, and a training needs a preset: {cure}")
+        if os.path.exists(os.path.join(name, "config.json")):
+            raise UsageError(
+                f"{name} is a run, and a training needs a preset: dancfr train PRESET --run-dir {name} --resume"
+            )
         raise UsageError(f"{nearest(name, list(presets), 'preset')} (dancfr presets lists all)")
     return presets[name]
 

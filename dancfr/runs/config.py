@@ -233,4 +233,5 @@ def more(count: int) -> str:
 
 
 def _first(problems: Sequence[str]) -> str:
-    return problems[0] + more(len(problems) - 1)
+    others = len(problems) - 1
+    return problems[0] + (f" (and {others} more error{'s' * (others > 1)})" if others else "")

@@ -174,9 +174,11 @@ class Run:
     def require(self, preset: str, method: str) -> None:
         """Raises UsageError if the run has another preset or method."""
         if (preset, method) != (self.preset, self.method):
+            response = self.method == "best-response"
+            cure = f"dancfr exploit AGENT --out {self.path} --resume" if response else f"resume it as {self.preset}"
             raise UsageError(
                 f"{self.path} holds a run of {self.preset} ({self.method}), not of {preset} ({method}): "
-                f"resume it as {self.preset}, or choose another folder"
+                f"{cure}, or choose another folder"
             )
 
     def resume_as(

@@ -28,6 +28,8 @@ PAGES = sorted((ROOT / "envs").glob("*/README.md"))
 """The pages of games, whose programs `games.test_pages` runs."""
 CODE = re.compile(r"^```python\n(.*?)^```\n(?:\n((?: {4}[^\n]*\n)+))?", re.MULTILINE | re.DOTALL)
 STAKES = """
+from dataclasses import replace
+
 
 class Stakes(OneCard):
     def __init__(self, stake=1):
@@ -45,23 +47,17 @@ TRAIN = ("train", "leduc-dream-quick", "iterations=2", "traversals=32", "--inlin
 OWN_GAME = "class OneCard(FactoredGame):"
 EXCERPT = "for t, row in self.iterations():"
 """The beginning of the only code that is part of a method."""
-IMPORTS = """
-from dataclasses import replace
-import numpy as np
-from envs.extensive import CHANCE, OVER, FactoredGame
-from envs.game import GameSpec
-"""
 
 
 def examples() -> list[tuple[str, str, str]]:
     """Document, code and expected output of every program in the documents."""
     found = [(path.name, *match.groups("")) for path in DOCUMENTS for match in CODE.finditer(path.read_text())]
-    return [each for each in found if not each[1].startswith((EXCERPT, OWN_GAME)) and "ENTRY =" not in each[1]]
+    return [each for each in found if not any(part in each[1] for part in (EXCERPT, OWN_GAME, "ENTRY ="))]
 
 
 def own_game() -> str:
-    (code,) = [code for path in DOCUMENTS for code, _ in CODE.findall(path.read_text()) if code.startswith(OWN_GAME)]
-    return IMPORTS + str(code)
+    (code,) = [code for path in DOCUMENTS for code, _ in CODE.findall(path.read_text()) if OWN_GAME in code]
+    return str(code)
 
 
 @pytest.mark.parametrize(("document", "code", "expected"), examples(), ids=lambda text: text[:20].split("\n")[0])

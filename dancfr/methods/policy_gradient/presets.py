@@ -61,6 +61,18 @@ ADVERSARIES = HOUR.varied(
     ),
 )
 
+RESPONSES = ADVERSARIES.varied(
+    start="pretrained:geister",
+    minutes=60.0,
+    training=ADVERSARIES.training.model_copy(
+        update={"learning_rate": 1.2e-4, "learning_rate_end": 3e-5, "entropy": 0.006}
+    ),
+    opponents={"random": 0.03},
+    adversaries={"wall": 0.38, "response": 0.38},
+    adversary=AdversarySettings(start={"wall": "pretrained:geister", "response": "pretrained:geister-response"}),
+)
+"""Adversaries have as many decisions as the policy, which learns slowly, so that they do not fall behind."""
+
 
 def _cheat(ranks: int, copies: int, dealt: int) -> PolicyGradientConfig:
     """Cheat with discards picked card by card."""
@@ -156,6 +168,11 @@ PRESETS = (
         "geister-policy-gradient-adversaries",
         ADVERSARIES,
         "begins with pretrained:geister-self-play and meets nets that are trained to beat it, 40 minutes",
+    ),
+    Preset(
+        "geister-policy-gradient-responses",
+        RESPONSES,
+        "begins with pretrained:geister and meets two responses to it that learn faster than it, an hour",
     ),
     Preset(
         "mini-geister-policy-gradient",

@@ -53,6 +53,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("train", PRESET, "--workers", "many"), "Invalid value for '--workers'"),
         (("train", "mini-geister-draem"), "no preset named 'mini-geister-draem'; did you mean mini-geister-dream?"),
         (("train", "kuhn"), "kuhn is a game, and a training needs a preset: e.g. dancfr train leduc-dream game=kuhn"),
+        (("agents", "pretrained:geister"), "pretrained:geister is an agent, not a game: dancfr agents GAME lists"),
         (("train", "mini-geister"), "mini-geister is a game, and a training needs a preset: presets of it are"),
         (("train", PRESET, "--minutes", "1"), "No such option: --minutes; settings have no dashes: minutes=VALUE"),
         (("train", PRESET, "workers=2"), "workers is a command-line option, not a setting: use --workers 2"),

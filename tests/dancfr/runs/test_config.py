@@ -105,7 +105,7 @@ def test_a_setting_is_read_by_the_type_of_its_key(override, path, value):
         (["seed"], "'seed' is not a setting: write key=value"),
         (["=5"], "'=5' is not a setting"),
         (["game_options=5", "game_options.ply_limit=3"], "game_options expects options like"),
-        (["net.width=0", "seed=-1", "rate=x"], "rate expects a number, got 'x' (and 2 more)"),
+        (["net.width=0", "seed=-1", "rate=x"], "rate expects a number, got 'x' (and 2 more errors)"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(overrides, expected):
