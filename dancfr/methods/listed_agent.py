@@ -57,7 +57,7 @@ def load_agent(kind: type[ListedConfig], run: Run, wanted: AgentName, game: Game
     """
     wanted.options({})
     config = run.config_as(kind)
-    trained_on = listed(trained_game(wanted.base, config, game))
+    trained_on = listed(trained_game(wanted.shown, config, game))
     file = newest_evaluated(run, wanted, config.evaluation.every)
     weights, _ = run.load_strategy(0, file.iteration)
     try:

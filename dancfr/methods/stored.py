@@ -56,28 +56,28 @@ def files_until(run: Run, wanted: AgentName, stored_with: str | None) -> list[St
     files = run.list_strategies()
     if not files and stored_with is not None and run.read_metrics(stored_with):
         raise UsageError(
-            f"{wanted.base} has been trained, but its strategies are gone: restore {run.path / 'strategies'} from a "
+            f"{wanted.shown} has been trained, but its strategies are gone: restore {run.path / 'strategies'} from a "
             "copy, or train it again"
         )
     if wanted.iteration is None:
         return files
     if files and not files[0].iteration <= wanted.iteration <= files[-1].iteration:
         have = f"{files[0].iteration} to {files[-1].iteration}"
-        raise UsageError(f"{wanted.base} has iterations {have}, not {wanted.iteration}")
+        raise UsageError(f"{wanted.shown} has iterations {have}, not {wanted.iteration}")
     until = [file for file in files if file.iteration <= wanted.iteration]
     if until and until[-1].iteration != wanted.iteration:
         after = files[len(until)].iteration
         raise UsageError(
-            f"{wanted.base} has no strategy of iteration {wanted.iteration}: take {until[-1].iteration} or {after}"
+            f"{wanted.shown} has no strategy of iteration {wanted.iteration}: take {until[-1].iteration} or {after}"
         )
     return until
 
 
-def trained_game(base: str, config: RunConfig, game: GameBase) -> GameBase:
+def trained_game(shown: str, config: RunConfig, game: GameBase) -> GameBase:
     """Returns the game that a run was trained on.
 
     Args:
-        base: Path of the run.
+        shown: Name of the agent, for errors.
         config: Configuration of the run.
         game: The game that the agent will play.
 
@@ -88,9 +88,9 @@ def trained_game(base: str, config: RunConfig, game: GameBase) -> GameBase:
     here, there = game.spec, trained_on.spec
     if there.name != here.name:
         raise UsageError(
-            f"{base} was trained on {there.name}, not on {here.name}: `dancfr agents {here.name}` lists those of it"
+            f"{shown} was trained on {there.name}, not on {here.name}: `dancfr agents {here.name}` lists those of it"
         )
-    check_rules(base, trained_on, game)
+    check_rules(shown, trained_on, game)
     return trained_on
 
 

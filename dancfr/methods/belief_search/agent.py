@@ -61,7 +61,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """
     options = wanted.options(_OPTIONS)
     config = run.config_as(BeliefSearchConfig)
-    trained_on = trained_game(wanted.base, config, game)
+    trained_on = trained_game(wanted.shown, config, game)
     assert isinstance(trained_on, Geister)
     if not getattr(game, "random_setup", True):
         raise UsageError(f"{wanted.text}: belief states require colours drawn at random: set random_setup=true")

@@ -50,7 +50,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """
     wanted.options(_OPTIONS)
     config = run.config_as(BeliefTablesConfig)
-    trained_game(wanted.base, config, game)
+    trained_game(wanted.shown, config, game)
     try:
         check_game(game)
     except ValueError as error:

@@ -67,7 +67,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     if wanted.iteration is None and (run.path / NETS).is_file():
         return load_file(str(run.path / NETS), game)
     config = run.config_as(BestResponseConfig)
-    trained_on = numbered(trained_game(wanted.base, config, game))
+    trained_on = numbered(trained_game(wanted.shown, config, game))
     file, weights, meta = _best_of_newest(run, wanted)
     network = _network(meta, str(file.path))
     return PolicyAgent(trained_on, network, [_check(weights, network, trained_on, str(file.path))], wanted.text, 0.5)

@@ -54,7 +54,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """
     options = wanted.options(_OPTIONS)
     config = run.config_as(CheatCfrConfig)
-    trained_on = trained_game(wanted.base, config, game)
+    trained_on = trained_game(wanted.shown, config, game)
     assert isinstance(trained_on, Cheat)
     file = newest(run, wanted, None, "with its first checkpoint")
     arrays, about = run.load_strategy(0, file.iteration)

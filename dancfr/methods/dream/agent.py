@@ -72,7 +72,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """
     config = run.config_as(DreamConfig)
     average, threshold = _play(run, config, wanted)
-    trained_on = numbered(trained_game(wanted.base, config, game))
+    trained_on = numbered(trained_game(wanted.shown, config, game))
     try:
         if average == "net":
             nets = {player: weights for player, (_, weights) in _average_nets(run, config, wanted, trained_on).items()}

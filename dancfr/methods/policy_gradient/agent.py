@@ -60,7 +60,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """
     options = wanted.options(_OPTIONS)
     config = run.config_as(PolicyGradientConfig)
-    trained_on = numbered(trained_game(wanted.base, config, game))
+    trained_on = numbered(trained_game(wanted.shown, config, game))
     average = _average(wanted, config, options)
     file = newest_evaluated(run, wanted, config.evaluation.every)
     nets, _ = run.load_strategy(0, file.iteration)

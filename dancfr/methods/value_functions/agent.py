@@ -122,7 +122,7 @@ def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
     """
     wanted.options({}, searches=False)
     config = run.config_as(ValueFunctionConfig)
-    trained_game(wanted.base, config, game)
+    trained_game(wanted.shown, config, game)
     file = newest(run, wanted, "exploitability", f"at iteration {config.evaluation.every}")
     split = cut_game(config.game, config.game_options, str(config.cut))
     function = load_net(run, config, split, file.iteration)

@@ -165,8 +165,10 @@ def test_another_name_is_refused(name: str) -> None:
 
 
 def test_it_is_refused_for_another_game() -> None:
-    with pytest.raises(UsageError, match="geister"):
+    with pytest.raises(UsageError, match=r"^pretrained:geister was trained on geister, not on leduc"):
         make_agent("pretrained:geister", make_game("leduc"))
+    with pytest.raises(UsageError, match=r"^pretrained:geister has iterations \d+ to \d+, not 40"):
+        make_agent("pretrained:geister@40", WIDE)
 
 
 def test_a_league_knows_it_by_its_content() -> None:
