@@ -61,7 +61,7 @@ def searching(agent: Agent, game: GameBase, settings: RolloutSettings, wanted: A
     if not isinstance(agent, (Searchable, Evaluator)):
         raise UsageError(
             f"{wanted.text}: a search needs an agent with a policy and a value, such as a run of policy-gradient, or a "
-            f"Q-net, and {wanted.base} is none"
+            f"Q-net, and {wanted.shown} is none"
         )
     try:
         if isinstance(agent, Searchable):

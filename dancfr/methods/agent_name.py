@@ -40,7 +40,7 @@ class AgentName:
     @property
     def shown(self) -> str:
         """The name without iteration and options, as it was typed: `base` is the folder of a pretrained agent."""
-        return self.base if self.text.startswith(self.base) else self.text.partition("?")[0].partition("@")[0]
+        return parse_name(self.text).base
 
     def options(self, known: Mapping[str, Sequence[str]], searches: bool = True) -> dict[str, str]:
         """Checks the options and returns them by key.

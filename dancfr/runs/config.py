@@ -227,11 +227,11 @@ def _explain(problem: Any, model: type[BaseModel]) -> str:
     return f"{key or 'the configuration'}: {message}, got {given}".replace("\n", " ")
 
 
-def more(count: int) -> str:
+def more(count: int, what: str = "more") -> str:
     """The end of a message that names the first of several things."""
-    return f" (and {count} more)" if count > 0 else ""
+    return f" (and {count} {what})" if count > 0 else ""
 
 
 def _first(problems: Sequence[str]) -> str:
     others = len(problems) - 1
-    return problems[0] + (f" (and {others} more error{'s' * (others > 1)})" if others else "")
+    return problems[0] + more(others, "more error" if others == 1 else "more errors")

@@ -168,7 +168,7 @@ def _advantage_nets(
     for player, nets in found.items():
         if files and not nets:
             first = next((f.iteration for f in run.list_strategies(player)), None)
-            cure = f"use {wanted.base}@{first} or later" if first else "train at least one iteration for each player"
+            cure = f"use {wanted.shown}@{first} or later" if first else "train at least one iteration for each player"
             raise UsageError(f"{wanted.text} has no strategy of player {player} yet: {cure}")
     if not files:
         raise UsageError(f"{wanted.text} has no network of player 0 yet: train at least one iteration per player")

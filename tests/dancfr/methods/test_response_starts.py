@@ -178,3 +178,13 @@ def test_costs_are_told_in_words() -> None:
     assert describe_curve(curve, 3) == "+0.00 (0), +0.50 (5,000), +1.00 (10,000)"
     assert describe_curve(curve[:1]) == "+0.00 (0)"
     assert describe_curve([]) == ""
+
+
+def test_a_folder_whose_name_is_like_fresh_keeps_its_own_error(
+    tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("exploit", "random", "--game", "kuhn", "--start", "fresh-1")
+    assert "no start named 'fresh-1'; did you mean fresh?" in refused(command(*asked))
+    (tmp_path / "fresh-1").mkdir()
+    assert "fresh-1 holds no run" in refused(command(*asked))
