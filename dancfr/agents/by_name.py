@@ -129,10 +129,10 @@ def _no_run_at(base: str) -> str | None:
 def _load_file(wanted: AgentName, game: GameBase) -> Agent:
     """Loads the agent of a tabular strategy, or of a file written by a method."""
     if not wanted.plain:
-        raise UsageError(f"{wanted.text}: {wanted.base} is one strategy: it has no iterations and no options")
+        raise UsageError(f"{wanted.text}: {wanted.shown} is one strategy: it has no iterations and no options")
     kind = file_kind(wanted.base)
     load = next((each.load_file for each in all_methods().values() if kind and each.file_kind == kind), None)
-    agent: Agent = load_strategy_agent(wanted.base, game) if load is None else load(wanted.base, game)
+    agent: Agent = load_strategy_agent(wanted.base, game, wanted.shown) if load is None else load(wanted.base, game)
     agent.name = wanted.text
     return agent
 

@@ -200,7 +200,8 @@ def entry_of(name: str) -> GameRecord:
         if (fault := _known_and_left_out()[1].get(name)) is not None:
             raise UsageError(fault)
         if name.startswith("pretrained:"):
-            raise UsageError(f"{name} is an agent, not a game: dancfr agents GAME lists the agents of a game")
+            lists = "dancfr agents GAME lists the agents of a game, with --json their cards"
+            raise UsageError(f"{name} is an agent, not a game: {lists}")
         spelled_otherwise = name.lower().replace("-", "_") in {known.replace("-", "_") for known in games}
         others = "" if spelled_otherwise else f" (or {PETTINGZOO}MODULE or {OPENSPIEL}GAME)"
         raise UsageError(f"{nearest(name, list(games), 'game')}{others}")

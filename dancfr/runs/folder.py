@@ -76,6 +76,8 @@ def no_run(path: Path) -> str:
     if not path.exists():
         looked = "" if path.is_absolute() else f" in {Path.cwd()}"
         return f"{path} holds no run: it does not exist{looked}"
+    if path.is_file():
+        return f"{path} holds no run: it is a file, and a run is a folder"
     inner = list(map(str, runs_below(path)))
     if not inner:
         return f"{path} holds no run: {path / 'config.json'} does not exist"

@@ -114,27 +114,32 @@ def describe_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def load_agent(path: str, game: GameBase) -> TabularAgent:
+def load_agent(path: str, game: GameBase, shown: str | None = None) -> TabularAgent:
     """The agent that plays a stored strategy.
+
+    Args:
+        path: Where it is stored.
+        game: The game to play.
+        shown: The name of the file in errors; None: its path.
 
     Raises:
         UsageError: see `read_strategy`; or the strategy is for another game, or for other rules.
     """
     arrays, about = read_strategy(path)
-    name = game.spec.name
+    name, file = game.spec.name, shown or path
     if (made_for := about.get("game")) != name:
-        raise UsageError(f"{path} is a strategy of {made_for}, not of {name}: `dancfr agents {name}` lists those of it")
-    refuse_other_version(path, about)
+        raise UsageError(f"{file} is a strategy of {made_for}, not of {name}: `dancfr agents {name}` lists those of it")
+    refuse_other_version(file, about)
     shape = arrays["observed"].shape[1], arrays["policy"].shape[1]
     strict = isinstance(game, FactoredGame)  # a table has no row for other health points, whatever nets may do
     solved = make_game(name, **about["game_options"]) if is_registered(name) else game
-    check_rules(path, solved, game, () if strict else None)
+    check_rules(file, solved, game, () if strict else None)
     identified = about.get(INFOSTATES) == DIGESTS
     if identified and not isinstance(game, Identified):
-        raise UsageError(f"{path} is a strategy by digests of infostates, which {name} lacks")
+        raise UsageError(f"{file} is a strategy by digests of infostates, which {name} lacks")
     if shape[identified:] != (wanted := (game.spec.packed_size, game.spec.num_actions))[identified:]:
         raise UsageError(
-            f"{path} was made for other rules of {name}: rows of {shape[0]} bytes for {shape[1]} actions, "
+            f"{file} was made for other rules of {name}: rows of {shape[0]} bytes for {shape[1]} actions, "
             f"but this game has {wanted[0]} and {wanted[1]}"
         )
     try:

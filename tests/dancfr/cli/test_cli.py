@@ -62,6 +62,7 @@ def copy(trained: Path, tmp_path: Path) -> Path:
         (("solve", "leduc", "ranks=4"), "ranks is an option of the game, not of cfr+: write --option ranks=..."),
         (("evaluate", "rush", "--games"), "requires an argument (see dancfr evaluate --help)"),
         (("evaluate", "not/there"), "not/there holds no run: it does not exist in "),
+        (("evaluate", __file__), "test_cli.py holds no run: it is a file, and a run is a folder"),
         (("train", PRESET, "iteratons=3"), "no key named 'iteratons'; did you mean iterations?"),
         (("train", PRESET, "teacher=x"), "no key named 'teacher', which is one of dmc: dancfr presets NAME lists"),
         (("train", "guandan-quick", "epsilon=1"), "which is one of dmc; did you mean training.epsilon?"),

@@ -41,6 +41,7 @@ def test_a_strategy_of_another_game_or_other_rules_is_refused(
             "four.safetensors",
         ): f"four.safetensors {other} cards=4, but this game has cards=3",
         ("evaluate", name, "--game", "leduc"): f"{name} is a strategy of kuhn, not of leduc",
+        ("evaluate", "pretrained:leduc", "--game", "kuhn"): "pretrained:leduc is a strategy of leduc, not of kuhn",
         ("evaluate", name, "--game", "kuhn", "--option", "cards=4"): "cards=3, but this game has cards=4",
         ("evaluate", "four.safetensors", "--game", "kuhn", "--option", "cards=3"): "cards=4, but this game has cards=3",
         ("evaluate", f"{name}@3", "--game", "kuhn"): "is one strategy: it has no iterations and no options",
