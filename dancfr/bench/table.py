@@ -3,25 +3,33 @@
 import json
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from dancfr.bench import BENCHES
 from dancfr.errors import warn
 from dancfr.generated import with_part
+from dancfr.runs.provenance import git_revision
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 
 
 def table(results: list[dict[str, Any]]) -> str:
     """Formats the results as a Markdown table, with a line for each row of a result."""
-    lines = ["| benchmark | rate | limit or peer in the same process | ratio |", "|---|---|---|---|"]
-    for one in (row for first in results for row in (first, *first.get("others", ()))):
+    lines = ["| benchmark | rate | limit or peer in the same process | ratio | measured |", "|---|---|---|---|---|"]
+    for result, one in ((each, row) for each in results for row in (each, *each.get("others", ()))):
         digits = 1 if one["unit"] == "ms" else 0
         value, limit = (f"{one[key]:,.{digits}f} {one['unit']}" for key in ("rate", "limit"))
         name = f"`{one['name']}`" + (f", {case}" if (case := one.get("case")) else "")
-        lines.append(f"| {name} | {value} | {limit}: {one['detail']['limit']} | {one['ratio']:.2f} |")
+        compared = f"{limit}: {one['detail']['limit']} | {one['ratio']:.2f}"
+        lines.append(f"| {name} | {value} | {compared} | {_measured(result)} |")
     return "\n".join(lines)
+
+
+def _measured(result: dict[str, Any]) -> str:
+    """The date and the revision of a result; a result from before they were recorded has none."""
+    return f"{result['date']}, `{result['revision']}`" if "date" in result else ""
 
 
 def main(names: Sequence[str]) -> None:
@@ -32,7 +40,7 @@ def main(names: Sequence[str]) -> None:
     found = {one["name"]: one for one in json.loads(record.read_text())}
     for name in names or BENCHES:
         warn(f"{name} ...")
-        found[name] = BENCHES[name]()
+        found[name] = BENCHES[name]() | {"date": date.today().isoformat(), "revision": (git_revision() or "")[:7]}
         results = [found[name] for name in BENCHES if name in found]
         record.write_text(json.dumps(results, indent=1) + "\n")  # now: a later benchmark may fail
     page = RESULTS / "benchmarks.md"

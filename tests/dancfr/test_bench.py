@@ -46,7 +46,8 @@ def test_a_benchmark_measures_a_rate_and_its_limit(name: str, monkeypatch: pytes
     keys = {"name", "case", "rate", "unit", "limit", "ratio", "detail"}
     assert set(measured) == keys | {"others"}
     rows = [measured, *measured["others"]]
-    lines = table([measured]).splitlines()[2:]
+    assert "date" not in measured
+    lines = table([measured | {"date": "2026-11-30", "revision": "0123456"}]).splitlines()[2:]
     assert len(lines) == len(rows)
     for row, line in zip(rows, lines, strict=True):
         assert set(row) >= keys
@@ -56,6 +57,7 @@ def test_a_benchmark_measures_a_rate_and_its_limit(name: str, monkeypatch: pytes
             assert row[key] > 0
         speedup = row["limit"] / row["rate"] if row["unit"] == "ms" else row["rate"] / row["limit"]
         assert row["ratio"] == pytest.approx(speedup, rel=0.02)
+        assert line.endswith("| 2026-11-30, `0123456` |")
         assert line.startswith(f"| `{name}`" + (f", {row['case']} |" if row["case"] else " |"))
     assert len({row["case"] for row in rows}) == len(rows)
     if name == "cfr-plus":
