@@ -30,7 +30,7 @@ class ValueLearner(ValueNetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        return self.trainer.fit(blocks, self._loss)
+        return self.fit_by(blocks, self._loss)
 
     def _loss(self, part: NDArray[np.void]) -> torch.Tensor:
         infostate = np.ascontiguousarray(part["infostate"])

@@ -94,7 +94,7 @@ class AdvantageLearner(ValueNetLearner):
         if self.importance != "none" and (first := next(blocks, None)) is not None:
             mean_log_weight = self.trainer.ranks.log_mean(first["log_weight"])  # one scale for the whole fit
             blocks = chain([first], blocks)
-        return self.trainer.fit(
+        return self.fit_by(
             blocks, lambda part: self._loss(self._prepare(part, self._weights(part, iteration, mean_log_weight)))
         )
 
@@ -136,7 +136,7 @@ class AdvantageLearner(ValueNetLearner):
         one = settings.minibatches is not None and len(rows) <= settings.batch
         whole = prepare(self.trainer.own(rows)) if one else None
         rng = np.random.default_rng((self.trainer.seed, self.trainer.fits))
-        return self.trainer.fit(
+        return self.fit_by(
             _batches(rows, settings, rng), lambda part: self._loss(prepare(part) if whole is None else whole)
         )
 

@@ -48,7 +48,7 @@ class AveragePolicyLearner(ValueNetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        return self.trainer.fit(blocks, lambda part: self._loss(part, iteration))
+        return self.fit_by(blocks, lambda part: self._loss(part, iteration))
 
     def _loss(self, part: NDArray[np.void], iteration: int) -> torch.Tensor:
         infostate = np.ascontiguousarray(part["infostate"])

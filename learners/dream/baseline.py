@@ -54,7 +54,7 @@ class BaselineLearner(ValueNetLearner):
         Raises:
             TrainingDiverged: the loss is not finite.
         """
-        return self.trainer.fit(blocks, self._loss)
+        return self.fit_by(blocks, self._loss)
 
     def _loss(self, part: NDArray[np.void]) -> torch.Tensor:
         target = self._targets(part)

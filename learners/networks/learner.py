@@ -1,6 +1,6 @@
 """Base class of the learners of networks with action values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -47,6 +47,23 @@ class ValueNetLearner(NetLearner):
         self.trainer = Trainer(
             lambda: ValueNet(network, game.spec, views), training, device or torch.device("cpu"), seed
         )
+        self._trained_on: Sequence[View] | None = None  # the last minibatch
+
+    def fit_by(
+        self, blocks: Iterable[NDArray[np.void]], loss: Callable[[NDArray[np.void]], Tensor]
+    ) -> dict[str, float]:
+        """Runs a fit, see `Trainer.fit`.
+
+        Returns:
+            Its metrics with ``idle_share``, the share of hidden units that are 0 for all rows of the last minibatch.
+        """
+        self._trained_on = None
+        metrics = self.trainer.fit(blocks, loss)
+        if self._trained_on is not None:
+            net = self.trainer.net
+            metrics["idle_share"] = net.idle_share(net.tensors(self._trained_on))
+        self._trained_on = None
+        return metrics
 
     def values(
         self,
@@ -63,7 +80,8 @@ class ValueNetLearner(NetLearner):
             needed: Actions whose value is needed, `bool[B, A]`.
             model: The model to evaluate; the one in training by default.
         """
-        model = self.trainer.model if model is None else model
+        if model is None:
+            self._trained_on, model = views, self.trainer.model
         to = self.trainer.tensor
         with self.trainer.autocast():
             values: Tensor = model(self.trainer.net.tensors(views), to(slots), to(needed))

@@ -165,6 +165,24 @@ class ValueNet(nn.Module):
             return chosen
         return sum_outputs(self.out(x).float(), slots, needed)
 
+    def idle_share(self, views: Sequence[Inputs]) -> float:
+        """Returns the share of the hidden units that are 0 for every row, with moments of normalisation as they are."""
+        active: list[Tensor] = []
+
+        def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            active.append((inputs[0] > 0).any(0))
+
+        layers = [*self.hidden[1:], self.norm]  # each one's input is what the layer before it puts out
+        hooks = [layer.register_forward_pre_hook(note) for layer in layers]
+        was_training = self.training
+        self.eval()
+        with torch.no_grad():
+            self(views)
+        self.train(was_training)
+        for hook in hooks:
+            hook.remove()
+        return 1.0 - float(torch.cat(active).float().mean())
+
     def tensors(self, views: Sequence[View]) -> list[Inputs]:
         """Converts views from `inference.encoder` to the input of `forward`, on the network's device."""
         device = self.out.weight.device

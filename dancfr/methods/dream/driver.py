@@ -319,4 +319,5 @@ def _fit_metrics(kind: str, metrics: dict[str, float]) -> Row:
         f"learner/{kind}_steps": metrics["steps"],
         f"learner/{kind}_rows_per_second": metrics["rows_per_second"],
         f"learner/{kind}_waited_s": metrics["waited"],
+        **({f"learner/{kind}_idle_share": metrics["idle_share"]} if "idle_share" in metrics else {}),
     }

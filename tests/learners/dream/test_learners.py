@@ -156,8 +156,10 @@ def test_baseline_targets_leave_batch_normalisation_alone():
     worker = DreamTraverser(game, net, net, SamplingSettings())
     _, block = worker.traverse(TraversalTask((8,), 1, 0, 100), TraversalWeights(0, (None, None), None))
     learner = BaselineLearner(game, net, TrainingSettings(batch=50), seed=9)
-    learner.fit([block["transitions"][:200]], 1)
+    metrics = learner.fit([block["transitions"][:200]], 1)
     assert learner.trainer.net.norm.num_batches_tracked == 4
+    assert 0 <= metrics["idle_share"] < 1
+    assert "idle_share" not in learner.fit([], 2)  # no minibatch to count by
 
 
 def test_clipped_baselines_stay_within_the_largest_return():

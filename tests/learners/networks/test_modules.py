@@ -168,3 +168,23 @@ def test_tanh_is_exact_to_rounding_everywhere():
     x = torch.linspace(-12, 12, 100_001)
     assert float((tanh(x.clone()).double() - torch.tanh(x.double())).abs().max()) < 4e-7
     assert tanh(torch.tensor([-1e30, 1e30])).tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize("trunk", ["conv", "flat"])
+@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
+def test_idle_units_are_counted_in_every_layer(trunk: str, norm: str) -> None:
+    net = ValueNet(NetworkSettings(trunk=trunk, width=16, depth=3, norm=norm), GAME.spec, 2)
+    packed, _, _ = samples(50, 2)
+    views = net.tensors([encoder(GAME, net.settings)(one) for one in packed])
+    before = copy.deepcopy(net.state_dict())
+    alive = net.idle_share(views)
+    with torch.no_grad():
+        for unit in (0, 7, 11):  # of the first layer: without an input, they are 0 whatever the row
+            net.hidden[0].weight[unit], net.hidden[0].bias[unit] = 0, -1
+        net.hidden[1].weight[:], net.hidden[1].bias[:] = 0, -1e6  # skip connections cannot revive these
+    assert 0 <= alive < 19 / 48
+    assert 19 / 48 <= net.idle_share(views) < 1
+    net.load_state_dict(before)
+    assert net.training
+    assert net.idle_share(views) == alive  # counting leaves the moments of normalisation alone
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
