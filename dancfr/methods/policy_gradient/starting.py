@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from dancfr.errors import UsageError
+from dancfr.runs.folder import is_run
+from dancfr.runs.run import Run
 from envs.agent import Adapted, Agent
 from learners.networks.settings import NetworkSettings, Weights
 from learners.policy_gradient.agent import PolicyAgent, SeatedAgents
@@ -32,10 +34,7 @@ def starting_net(name: str, agent: Agent, setting: str = "starts") -> tuple[Netw
         agent = agent.guide
     if isinstance(agent, SeatedAgents):
         if not _all_alike(agent.agents):
-            run = name if Path(name).suffix != ".safetensors" else str(Path(name).parent)
-            raise UsageError(
-                f"{setting}: {name} has another net in each seat: name one of the run, as in {run}@ITERATION"
-            )
+            raise UsageError(f"{setting}: {name} has another net in each seat: name one, as in {_newest_net(name)}")
         agent = agent.agents[0]
     if not isinstance(agent, PolicyAgent) or len(agent.weights) != 1:
         raise UsageError(
@@ -44,6 +43,13 @@ def starting_net(name: str, agent: Agent, setting: str = "starts") -> tuple[Netw
     if agent.network.norm == "batch":
         raise UsageError(f"{setting}: {name} has network.norm=batch, and no training can begin with such a net")
     return agent.network, agent.weights[0]
+
+
+def _newest_net(name: str) -> str:
+    """The name of the newest net of the run of a best response, which is named by its folder or its file."""
+    folder = Path(name).parent if Path(name).suffix == ".safetensors" else Path(name)
+    stored = Run.open(folder).list_strategies() if is_run(folder) else []
+    return f"{folder}@{stored[-1].iteration if stored else 'ITERATION'}"
 
 
 def _all_alike(agents: Sequence[PolicyAgent]) -> bool:
