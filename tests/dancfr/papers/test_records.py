@@ -151,4 +151,4 @@ def test_the_page_agrees_with_the_record_of_what_a_baseline_is_worth() -> None:
         assert cells == [f"{100 * a / b:.0f}" for a, b in zip(found[key], none[key], strict=True)]
         assert rms.split(";")[0] == f"{found['rms']:.1f}"
         shown += 1
-    assert shown == 10
+    assert shown == 11
