@@ -18,12 +18,13 @@ RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 def table(results: list[dict[str, Any]]) -> str:
     """Formats the results as a Markdown table, with a line for each row of a result."""
     lines = ["| benchmark | rate | limit or peer in the same process | ratio | measured |", "|---|---|---|---|---|"]
-    for result, one in ((each, row) for each in results for row in (each, *each.get("others", ()))):
-        digits = 1 if one["unit"] == "ms" else 0
-        value, limit = (f"{one[key]:,.{digits}f} {one['unit']}" for key in ("rate", "limit"))
-        name = f"`{one['name']}`" + (f", {case}" if (case := one.get("case")) else "")
-        compared = f"{limit}: {one['detail']['limit']} | {one['ratio']:.2f}"
-        lines.append(f"| {name} | {value} | {compared} | {_measured(result)} |")
+    for result in results:
+        measured = _measured(result)
+        for one in (result, *result.get("others", ())):
+            digits = 1 if one["unit"] == "ms" else 0
+            value, limit = (f"{one[key]:,.{digits}f} {one['unit']}" for key in ("rate", "limit"))
+            name = f"`{one['name']}`" + (f", {case}" if (case := one.get("case")) else "")
+            lines.append(f"| {name} | {value} | {limit}: {one['detail']['limit']} | {one['ratio']:.2f} | {measured} |")
     return "\n".join(lines)
 
 
@@ -38,9 +39,10 @@ def main(names: Sequence[str]) -> None:
         raise SystemExit(f"no benchmark named {unknown[0]!r}: choose from {', '.join(BENCHES)}")
     record = RESULTS / "benchmarks.json"
     found = {one["name"]: one for one in json.loads(record.read_text())}
+    revision = (git_revision() or "")[:7]  # before the record changes the tree
     for name in names or BENCHES:
         warn(f"{name} ...")
-        found[name] = BENCHES[name]() | {"date": date.today().isoformat(), "revision": (git_revision() or "")[:7]}
+        found[name] = BENCHES[name]() | {"date": date.today().isoformat(), "revision": revision}
         results = [found[name] for name in BENCHES if name in found]
         record.write_text(json.dumps(results, indent=1) + "\n")  # now: a later benchmark may fail
     page = RESULTS / "benchmarks.md"

@@ -47,7 +47,7 @@ class ValueNetLearner(NetLearner):
         self.trainer = Trainer(
             lambda: ValueNet(network, game.spec, views), training, device or torch.device("cpu"), seed
         )
-        self._trained_on: Sequence[View] | None = None  # the last minibatch
+        self._trained_on: Sequence[View] | None = None  # the last minibatch of the fit that runs
 
     def fit_by(
         self, blocks: Iterable[NDArray[np.void]], loss: Callable[[NDArray[np.void]], Tensor]
@@ -57,13 +57,9 @@ class ValueNetLearner(NetLearner):
         Returns:
             Its metrics with ``idle_share``, the share of hidden units that are 0 for all rows of the last minibatch.
         """
-        self._trained_on = None
-        metrics = self.trainer.fit(blocks, loss)
-        if self._trained_on is not None:
-            net = self.trainer.net
-            metrics["idle_share"] = net.idle_share(net.tensors(self._trained_on))
-        self._trained_on = None
-        return metrics
+        metrics, net = self.trainer.fit(blocks, loss), self.trainer.net
+        views, self._trained_on = self._trained_on, None
+        return metrics if views is None else metrics | {"idle_share": net.idle_share(net.tensors(views))}
 
     def values(
         self,
