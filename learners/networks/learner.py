@@ -59,7 +59,10 @@ class ValueNetLearner(NetLearner):
         """
         metrics, net = self.trainer.fit(blocks, loss), self.trainer.net
         views, self._trained_on = self._trained_on, None
-        return metrics if views is None else metrics | {"idle_share": net.idle_share(net.tensors(views))}
+        if views is None:
+            return metrics
+        rows_of_all = self.trainer.ranks.sum(net.active_units(net.tensors(views)).float())
+        return metrics | {"idle_share": float((rows_of_all == 0).float().mean())}
 
     def values(
         self,

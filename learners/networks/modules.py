@@ -165,8 +165,8 @@ class ValueNet(nn.Module):
             return chosen
         return sum_outputs(self.out(x).float(), slots, needed)
 
-    def idle_share(self, views: Sequence[Inputs]) -> float:
-        """Returns the share of the hidden units that are 0 for every row, with moments of normalisation as they are."""
+    def active_units(self, views: Sequence[Inputs]) -> Tensor:
+        """Which hidden units are above 0 for any row, with moments of normalisation as they are; `bool[units]`."""
         active: list[Tensor] = []
 
         def note(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -181,7 +181,7 @@ class ValueNet(nn.Module):
         self.train(was_training)
         for hook in hooks:
             hook.remove()
-        return 1.0 - float(torch.cat(active).float().mean())
+        return torch.cat(active)
 
     def tensors(self, views: Sequence[View]) -> list[Inputs]:
         """Converts views from `inference.encoder` to the input of `forward`, on the network's device."""

@@ -177,14 +177,15 @@ def test_idle_units_are_counted_in_every_layer(trunk: str, norm: str) -> None:
     packed, _, _ = samples(50, 2)
     views = net.tensors([encoder(GAME, net.settings)(one) for one in packed])
     before = copy.deepcopy(net.state_dict())
-    alive = net.idle_share(views)
+    active = net.active_units(views)
     with torch.no_grad():
         for unit in (0, 7, 11):  # of the first layer: without an input, they are 0 whatever the row
             net.hidden[0].weight[unit], net.hidden[0].bias[unit] = 0, -1
         net.hidden[1].weight[:], net.hidden[1].bias[:] = 0, -1e6  # skip connections cannot revive these
-    assert 0 <= alive < 19 / 48
-    assert 19 / 48 <= net.idle_share(views) < 1
+    assert active.shape == (48,)
+    assert active.sum() > 48 - 19
+    assert 0 < net.active_units(views).sum() <= 48 - 19
     net.load_state_dict(before)
     assert net.training
-    assert net.idle_share(views) == alive  # counting leaves the moments of normalisation alone
+    assert torch.equal(net.active_units(views), active)  # counting leaves the moments of normalisation alone
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
