@@ -4,6 +4,7 @@ Commands import heavy packages when they run, so that `dancfr --help` starts qui
 """
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -47,6 +48,9 @@ from dancfr.standard_streams import ReaderGone, guard_streams
 
 _INTERRUPTED = 130
 """Exit code that typer returns after Ctrl-C."""
+
+_NO_NUMBER = re.compile(r"Invalid value for '([^']*)': Input should be a valid (integer|number)\b.*")
+"""The message of the parser on a text where an option takes a number."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -115,7 +119,7 @@ def _run(arguments: list[str] | None) -> int:
 
 def _wrong_use(error: Any, arguments: list[str]) -> str:
     """Formats a usage error of the parser."""
-    text, context = error.format_message(), getattr(error, "ctx", None)
+    text, context = _NO_NUMBER.sub(r"\1 must be a valid \2", error.format_message()), getattr(error, "ctx", None)
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     command = f"dancfr {name}".strip() if context is None else context.command_path
     unknown = getattr(error, "option_name", "") if text.startswith("No such option") else ""

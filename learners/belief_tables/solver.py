@@ -12,7 +12,7 @@ from envs.geister.rules import RUNNING, new_states
 from learners.belief_tables.outcome import iterate_games
 from learners.belief_tables.settings import TableSettings
 from learners.belief_tables.strategy import BeliefStrategy
-from learners.belief_tables.traversal import Search, SelfPlay, Tables, check_tables, iterate, make_scratch
+from learners.belief_tables.traversal import Learnt, Search, SelfPlay, Tables, check_tables, iterate, make_scratch
 from learners.geister_beliefs.belief import UPDATES, BeliefRules
 from learners.geister_beliefs.tables import NODE, ROWS, SIZE, SLOTS
 from learners.storage import ForeignState
@@ -52,6 +52,7 @@ class BeliefSolver:
         values = (2, ROWS) if deep else (ROWS, SLOTS)
         self._tables = Tables(np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS)), np.zeros(values))
         check_tables(self._tables, values)
+        self._changed = np.zeros(ROWS, np.bool_)
         self._game = np.zeros(1, NODE)
         self._game["ending"] = RUNNING + 1  # the first one begins immediately
         self._roots = np.zeros(settings.states, NODE)
@@ -65,9 +66,10 @@ class BeliefSolver:
         if given.method == "depth-limited":
             redraw = given.epsilon_belief if given.belief != "none" else 0.0
             self_play = SelfPlay(self._start, self._game, self._roots, given.epsilon, redraw)
-            search = Search(given.depth, decay)
+            search = Search(given.depth, decay, given.updates == "pass")
+            learnt = Learnt(self._copy_of_tables() if search.after_pass else self._tables, self._changed)
             times = first, iterations, given.passes
-            nodes = iterate(self._tables, self._rules, self_play, self._scratch, search, *times, self._rng)
+            nodes = iterate(self._tables, learnt, self._rules, self_play, self._scratch, search, *times, self._rng)
         else:
             times = first, iterations, given.passes * given.states
             where = self._start[0], self._scratch
@@ -75,6 +77,9 @@ class BeliefSolver:
         self.iteration += iterations
         self.nodes += int(nodes)
         return int(nodes)
+
+    def _copy_of_tables(self) -> Tables:
+        return Tables(*(table.copy() for table in self._tables))
 
     def strategy(self) -> BeliefStrategy:
         """The average policy."""

@@ -55,6 +55,18 @@ class Tables(NamedTuple):
     values: NDArray[np.float64]
 
 
+class Learnt(NamedTuple):
+    """The knowledge of searches that change the tables.
+
+    Attributes:
+        tables: The tables that they read: those that they change, or a copy from before the pass.
+        changed: The rows that have changed since the copy, `bool[ROWS]`.
+    """
+
+    tables: Tables
+    changed: NDArray[np.bool_]
+
+
 class Scratch(NamedTuple):
     """Scratch buffers by depth, for paths of up to `D` moves.
 
@@ -97,10 +109,12 @@ class Search(NamedTuple):
     Attributes:
         limit: Moves from the root to the leaves.
         decay: Share of a value that a new one replaces; 0 keeps all values at 0.
+        after_pass: Whether searches read a copy of the tables that is renewed after each pass.
     """
 
     limit: int
     decay: float
+    after_pass: bool
 
 
 def make_scratch(depth: int) -> Scratch:
@@ -149,11 +163,12 @@ def collect(sums, rules, self_play, policy, rng):
 
 
 @kernel
-def traverse(tables, rules, scratch, search, traverser, weight, rng):
+def traverse(tables, learnt, rules, scratch, search, traverser, weight, rng):
     """Searches below the belief state `scratch.nodes[0]` (Algorithm 3). The tables change immediately.
 
     Args:
         tables: `Tables`.
+        learnt: `Learnt`.
         rules: `BeliefRules`.
         scratch: `Scratch` for at least `search.limit` moves.
         search: `Search`.
@@ -165,8 +180,9 @@ def traverse(tables, rules, scratch, search, traverser, weight, rng):
         The value of the root for the traverser, and the number of nodes.
     """
     regrets, sums, values = tables
+    known, changed = learnt
     nodes, rows, slots, policy, value = scratch
-    limit, decay = search
+    limit, decay = search.limit, search.decay
     d = 0
     count = 0
     while True:
@@ -178,19 +194,20 @@ def traverse(tables, rules, scratch, search, traverser, weight, rng):
             result = 0.0 if node.winner < 0 else (1.0 if node.winner == traverser else -1.0)
         elif d == limit:
             # A leaf: the learnt value, which exists where the traverser moves (as in the paper).
-            result = values[traverser, row_of(node, player, node.red[player])] if player == traverser else 0.0
+            result = known.values[traverser, row_of(node, player, node.red[player])] if player == traverser else 0.0
         else:
             # An inner node: the current policy by regret matching, and the first column to follow.
             row = row_of(node, player, node.red[player])
             rows[d] = row
-            normalise(regrets[row], LEGAL[rules.forced_escape, row // ROWS_OF_OWN], policy[d])
+            changed[row] = True
+            normalise(known.regrets[row], LEGAL[rules.forced_escape, row // ROWS_OF_OWN], policy[d])
             if player == traverser:
                 slots[d] = next_slot(LEGAL[rules.forced_escape, row // ROWS_OF_OWN], -1)
             else:
                 for slot in range(SLOTS):
                     sums[row, slot] += weight * policy[d, slot]
                 slots[d] = draw_slot(policy[d], rng)
-            descend(nodes, d, slots[d], sums, rules)
+            descend(nodes, d, slots[d], known.sums, rules)
             d += 1
             continue
         # Carry the result up to the nearest node of the traverser that has another column to follow.
@@ -203,7 +220,7 @@ def traverse(tables, rules, scratch, search, traverser, weight, rng):
             legal = LEGAL[rules.forced_escape, row // ROWS_OF_OWN]
             slots[d] = next_slot(legal, slots[d])
             if slots[d] < SLOTS:
-                descend(nodes, d, slots[d], sums, rules)
+                descend(nodes, d, slots[d], known.sums, rules)
                 d += 1
                 break
             # Every column has its value: learn regrets and the value of the belief state.
@@ -237,11 +254,22 @@ def descend(nodes, d, slot, sums, rules):
 
 
 @kernel
-def iterate(tables, rules, self_play, scratch, search, first, iterations, passes, rng):
+def renew(tables, learnt):
+    """Copies the changed rows of `tables` to `learnt`."""
+    known, changed = learnt
+    for row in range(ROWS):
+        if changed[row]:
+            known.regrets[row], known.sums[row] = tables.regrets[row], tables.sums[row]
+            known.values[:, row] = tables.values[:, row]
+            changed[row] = False
+
+
+@kernel
+def iterate(tables, learnt, rules, self_play, scratch, search, first, iterations, passes, rng):
     """Runs iterations `first`, `first` + 1, ... of Algorithm 1, each with `passes` runs of Algorithm 2.
 
     Args:
-        tables, rules, self_play, scratch, search: See the NamedTuples of this module.
+        tables, learnt, rules, self_play, scratch, search: See the NamedTuples of this module.
         first: Number of the first iteration, from 1.
         iterations: Number of iterations.
         passes: Times that an iteration plays and searches.
@@ -258,14 +286,17 @@ def iterate(tables, rules, self_play, scratch, search, first, iterations, passes
             for i in range(len(roots)):
                 for traverser in range(2):
                     scratch.nodes[0] = roots[i]
-                    _, count = traverse(tables, rules, scratch, search, traverser, float(t), rng)
+                    _, count = traverse(tables, learnt, rules, scratch, search, traverser, float(t), rng)
                     total += count
+            if search.after_pass:
+                renew(tables, learnt)
     return total
 
 
 __all__ = [
     "MOST_DEPTH",
     "BeliefRules",
+    "Learnt",
     "Scratch",
     "Search",
     "SelfPlay",

@@ -22,7 +22,7 @@ class Position:
 
 @dataclass
 class Oracle:
-    """The tables, by row and column as in `learners.geister_beliefs.tables`."""
+    """The tables, by row and column as in `learners.geister_beliefs.tables`; changes go to `target`, if set."""
 
     regrets: NDArray[np.float64]
     sums: NDArray[np.float64]
@@ -32,6 +32,7 @@ class Oracle:
     rng: np.random.Generator
     game: Geister = GAME
     visits: list[int] = field(default_factory=list)
+    target: "Oracle | None" = None
 
     def traverse(self, at: Position, player: int, depth: int, limit: int, weight: float) -> float:
         if self.game.finished(at.state)[0]:
@@ -41,17 +42,17 @@ class Oracle:
         if depth == limit:
             return float(self.values[player, row]) if mover == player else 0.0
         self.visits.append(row)
-        legal = self.columns(at)
+        to, legal = self.target or self, self.columns(at)
         policy = normalised(self.regrets[row], legal)
         if mover != player:
-            self.sums[row] += weight * policy
+            to.sums[row] += weight * policy
             column = drawn(policy, self.rng.random())
             return self.traverse(self.after(at, column), player, depth + 1, limit, weight)
         found = {c: self.traverse(self.after(at, c), player, depth + 1, limit, weight) for c in legal}
         mean = sum(policy[c] * found[c] for c in legal)
         for c in legal:
-            self.regrets[row, c] += weight * (found[c] - mean)
-        self.values[player, row] += self.decay * (mean - self.values[player, row])
+            to.regrets[row, c] += weight * (found[c] - mean)
+        to.values[player, row] += self.decay * (mean - to.values[player, row])
         return float(mean)
 
     def columns(self, at: Position) -> list[int]:

@@ -22,6 +22,7 @@ METHODS: list[dict[str, Any]] = [
     {"method": "depth-limited", "belief": "exact"},
     {"method": "depth-limited", "belief": "none", "depth": 2},
     {"method": "depth-limited", "baseline": False},
+    {"method": "depth-limited", "updates": "pass"},
     {"method": "dream"},
     {"method": "outcome-sampling", "belief": "none"},
 ]

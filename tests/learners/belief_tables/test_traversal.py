@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners.belief_tables.traversal import Search, SelfPlay, Tables, collect, make_scratch, traverse
+from learners.belief_tables.traversal import Learnt, Search, SelfPlay, Tables, collect, make_scratch, renew, traverse
 from learners.geister_beliefs.belief import UPDATES, BeliefRules, play
 from learners.geister_beliefs.tables import NODE, ROWS, SLOTS
 from tests.learners.belief_tables.oracle import GAME, Oracle, Position, column_of
@@ -45,20 +45,33 @@ def tables(seed: int) -> Tables:
 
 @pytest.mark.parametrize("update", list(UPDATES))
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_values_and_tables_are_those_of_the_recursion(update: str, limit: int) -> None:
+@pytest.mark.parametrize("after_pass", [False, True])
+def test_values_and_tables_are_those_of_the_recursion(update: str, limit: int, after_pass: bool) -> None:
+    """60 positions, after each 20 of which searches come to see the changes of the others."""
     mine = tables(limit)
     mine[1][:] = np.where(legal_mask(), mine[1], 0)
-    plain = Oracle(mine[0].copy(), mine[1].copy(), mine[2].copy(), update, 0.5, np.random.default_rng(7))
+    plain, grown = (Oracle(*(table.copy() for table in mine), update, 0.5, np.random.default_rng(7)) for _ in range(2))
+    known = Tables(*(table.copy() for table in mine)) if after_pass else mine
+    plain.target, learnt = grown if after_pass else None, Learnt(known, np.zeros(ROWS, np.bool_))
     rng = np.random.default_rng(7)
-    scratch, rules, search = make_scratch(limit), BeliefRules(UPDATES[update], *RULES), Search(limit, 0.5)
+    scratch, rules, search = make_scratch(limit), BeliefRules(UPDATES[update], *RULES), Search(limit, 0.5, after_pass)
     for t, at in enumerate(some_positions(60, seed=limit), start=1):
         for traverser in (0, 1):
             scratch.nodes[:1] = node_of(at)
-            value, _ = traverse(mine, rules, scratch, search, traverser, float(t), rng)
+            value, _ = traverse(mine, learnt, rules, scratch, search, traverser, float(t), rng)
             assert value == pytest.approx(plain.traverse(at, traverser, 0, limit, t), abs=1e-12)
+        if after_pass and t % 20 == 0:
+            renew(mine, learnt)
+            for ours, theirs in (
+                (plain.regrets, grown.regrets),
+                (plain.sums, grown.sums),
+                (plain.values, grown.values),
+            ):
+                ours[...] = theirs
     assert len(set(plain.visits)) > 50
-    for own, other in zip(mine, (plain.regrets, plain.sums, plain.values), strict=True):
+    for own, read, other in zip(mine, known, (plain.regrets, plain.sums, plain.values), strict=True):
         np.testing.assert_allclose(own, other, atol=1e-9)
+        np.testing.assert_array_equal(own, read)
 
 
 def legal_mask() -> Any:
