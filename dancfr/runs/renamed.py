@@ -28,7 +28,16 @@ _POLICY_PRESETS = ("guandan-quick", "guandan-strong")
 def with_current_names(info: dict[str, Any]) -> dict[str, Any]:
     """Returns the content of a config.json under the current names of its preset, method and settings."""
     preset, method = info["preset"], info["method"]
-    return _split_by_objective(info | {"preset": PRESETS.get(preset, preset), "method": METHODS.get(method, method)})
+    info = info | {"preset": PRESETS.get(preset, preset), "method": METHODS.get(method, method)}
+    return _updated_by_search(_split_by_objective(info))
+
+
+def _updated_by_search(info: dict[str, Any]) -> dict[str, Any]:
+    """Before there was a choice, each search of paper 002 saw the changes of those before it."""
+    tables = info["config"].get("tables")
+    if info["method"] != "belief-tables" or not isinstance(tables, dict):
+        return info
+    return info | {"config": info["config"] | {"tables": {"updates": "search"} | tables}}
 
 
 def _split_by_objective(info: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,8 @@ class TableSettings(Settings):
         depth: Depth of a search, in moves.
         states: Belief states in a pass, each traversed for both players; in the other methods, games.
         passes: Passes of self-play and traversals in an iteration: `N_traversals` of Algorithm 1.
-        updates: When the searches of ``depth-limited`` see what others have learnt: after each ``search``, or after the
-            ``pass``, as Algorithm 2 prints it.
+        updates: When the searches of ``depth-limited`` see what others have learnt: after the ``pass``, as Algorithm 2
+            prints it, or after each ``search``.
         epsilon: Share of uniform moves in self-play.
         epsilon_belief: Share of sampled belief states whose beliefs are redrawn.
         decay: Share of an old value that a new one replaces.
@@ -37,7 +37,7 @@ class TableSettings(Settings):
     depth: int = Field(3, ge=1, le=MOST_DEPTH)
     states: int = Field(256, ge=1, le=1_000_000)
     passes: int = Field(2, ge=1, le=1000)
-    updates: Literal["search", "pass"] = "search"
+    updates: Literal["pass", "search"] = "pass"
     epsilon: float = Field(0.25, ge=0, le=1)
     epsilon_belief: float = Field(0.125, ge=0, le=1)
     decay: float = Field(0.5, gt=0, le=1)

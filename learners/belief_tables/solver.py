@@ -103,7 +103,10 @@ class BeliefSolver:
             ForeignState: the state belongs to another solver.
         """
         own, said = self.state_arrays()
-        if meta.get("settings") != said["settings"] or arrays.keys() != own.keys():
+        settings = meta.get("settings")
+        if isinstance(settings, dict):
+            settings = {"updates": "search"} | settings  # states from before there was a choice lack it
+        if settings != said["settings"] or arrays.keys() != own.keys():
             raise ForeignState("the state belongs to tables with other settings, or of another method")
         for name, array in own.items():
             if arrays[name].shape != array.shape or arrays[name].dtype != array.dtype:

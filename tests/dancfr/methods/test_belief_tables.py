@@ -59,11 +59,26 @@ def test_full_method_beats_its_ablations(tmp_path: Path) -> None:
         assert found["full"]["average/heuristic"] > found[name]["average/heuristic"] + 0.03, found
 
 
+def test_a_run_from_before_the_choice_of_updates_goes_on_by_search(tmp_path: Path, command: Command) -> None:
+    """Its config.json lacks the setting."""
+    whole, older = tmp_path / "whole", tmp_path / "older"
+    run_preset(whole, PRESET, tiny("iterations=6", "tables.updates=search"))
+    run_preset(older, PRESET, tiny("iterations=3", "tables.updates=search"))
+    info = json.loads((older / "config.json").read_text())
+    del info["config"]["tables"]["updates"]
+    (older / "config.json").write_text(json.dumps(info))
+    words = ("train", PRESET, *TINY, "iterations=6", "--inline", "--wandb", "off", "--run-dir", str(older))
+    assert "tables.updates" in refused(command(*words, "tables.updates=pass", "--resume"))
+    outcome = command(*words, "--resume")
+    assert outcome.code == 0, outcome.err
+    assert stored(older) == stored(whole)
+
+
 def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
     match = ("--game", "mini-geister", "--games", "4000", "--seed", "1", "--json")
     outcome = command("evaluate", str(reference), "--against", "random", *match)
     assert outcome.code == 0, outcome.err
-    assert 0.5 < json.loads(outcome.out)["win_rate"] < 0.9
+    assert 0.465 < json.loads(outcome.out)["win_rate"] < 0.9  # `random` wins 45.5 % against itself
     assert command("evaluate", f"{reference}@3", "--against", "random", *match).out != outcome.out
     for name, said in (
         ("?average=last", "there are: exact"),

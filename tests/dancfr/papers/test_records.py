@@ -94,15 +94,16 @@ def test_the_page_agrees_with_the_record_of_limits_on_the_baseline_alone() -> No
         assert cells[5:] == [_rates(arm, "last", 20), f"{max(arm['loss_baseline']):.3f}"]
 
 
-def test_the_page_agrees_with_the_record_of_what_a_baseline_is_worth() -> None:
+@pytest.mark.parametrize(("head", "seed", "count"), [("iteration", 1, 11), ("iteration, seed 2", 2, 8)])
+def test_the_page_agrees_with_the_record_of_what_a_baseline_is_worth(head: str, seed: int, count: int) -> None:
     """Its rows have the mean square of the advantages with a net, in percent of that without."""
     record = json.loads((ROOT / "docs" / "records" / "geister-dream-bounded" / "baseline.json").read_text())
     names = {"the run's": "the run's", "five epochs": "longer", "five epochs, targets limited": "longer, limited"}
-    rows, t = _table("| iteration | net | 0-1 |")[1:], ""
-    assert len(rows) == 11
+    rows, t = _table(f"| {head} | net | 0-1 |")[1:], ""
+    assert len(rows) == count
     for iteration, name, *cells in rows:
         t = iteration or t
-        probe = next(probe for probe in record["probes"] if probe["iteration"] == int(t))
+        probe = next(probe for probe in record["probes"] if (probe["seed"], probe["iteration"]) == (seed, int(t)))
         net, _, rms = name.rstrip(")").partition(" (")
         key, none = "mean square by plies to the end", probe["nets"]["none"]
         found = none if net == "none" else probe["nets"][names[net]]

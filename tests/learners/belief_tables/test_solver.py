@@ -22,7 +22,7 @@ METHODS: list[dict[str, Any]] = [
     {"method": "depth-limited", "belief": "exact"},
     {"method": "depth-limited", "belief": "none", "depth": 2},
     {"method": "depth-limited", "baseline": False},
-    {"method": "depth-limited", "updates": "pass"},
+    {"method": "depth-limited", "updates": "search"},
     {"method": "dream"},
     {"method": "outcome-sampling", "belief": "none"},
 ]
@@ -65,6 +65,21 @@ def test_tables_of_other_settings_are_refused() -> None:
     arrays, meta = solver().state_arrays()
     with pytest.raises(ForeignState, match="sums is float32"):
         solver().load_arrays({**arrays, "sums": arrays["sums"].astype(np.float32)}, meta)
+
+
+def test_states_from_before_the_choice_of_updates_are_of_updates_by_search() -> None:
+    arrays, meta = solver(updates="search").state_arrays()
+    del meta["settings"]["updates"]
+    solver(updates="search").load_arrays(arrays, meta)
+    with pytest.raises(ForeignState, match="other settings"):
+        solver().load_arrays(arrays, meta)
+
+
+def test_searches_of_a_pass_see_what_others_have_learnt_after_it() -> None:
+    """In the first pass those that see the changes of others at their time play by another policy."""
+    late, soon = solver(), solver(updates="search")
+    assert late.run(1) != soon.run(1)
+    assert (late.state_arrays()[0]["regrets"] != soon.state_arrays()[0]["regrets"]).any()
 
 
 @pytest.mark.parametrize(
