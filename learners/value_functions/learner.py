@@ -19,7 +19,7 @@ from learners.training import NetLearner, Trainer
 from learners.value_functions.limit import Limit
 from learners.value_functions.network import RangeValueNet
 from learners.value_functions.parts import split_game
-from learners.value_functions.samples import typical_value
+from learners.value_functions.samples import inputs_and_values, reaches, typical_value
 from learners.value_functions.settings import LOSSES, Loss, ValueNetSettings
 
 
@@ -48,7 +48,7 @@ class RangeValueLearner(NetLearner):
         seed: int = 0,
     ) -> None:
         split = split_game(game, limit)
-        scale = typical_value(split)
+        scale = typical_value(split, network.ranges == "normalised")
         build = lambda: RangeValueNet(split.encoding, network, scale)  # noqa: E731
         self.loss, self.scale = loss, scale
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
@@ -67,9 +67,10 @@ class RangeValueLearner(NetLearner):
     def _loss(self, part: NDArray[np.void]) -> Tensor:
         net, tensor = self.trainer.net, self.trainer.tensor
         public = tensor(part["public"].astype(np.int64))
+        ranges, values = inputs_and_values(part, net.split_at, net.normalises)
         with self.trainer.autocast():
-            found = self.trainer.model(public, tensor(np.ascontiguousarray(part["ranges"])))
-        wanted = tensor(np.ascontiguousarray(part["values"])) / self.scale
+            found = self.trainer.model(public, tensor(ranges))
+        wanted = tensor(values) / self.scale
         mask = net.mask[public]
         total, count = summed_loss(found.float() - wanted, mask, self.loss)
         if self.loss != "linf":  # the places that as many rows have in the mean over the minibatch
@@ -104,19 +105,20 @@ def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8
 
     Returns:
         ``huber``, ``l1``, ``linf`` and ``largest``, see the head of this module, of counterfactual values for the
-        ranges of the game, in its unit; and the same with the prefix ``fitted_`` for ranges that sum to 1, in units of
-        the net's outputs: these are the losses that a net is fitted to.
+        ranges of the game, in its unit; and the same with the prefix ``fitted_`` for ranges of the net's form, in units
+        of the net's outputs: these are the losses that a net is fitted to.
     """
     totals: dict[str, float] = {}
     counts: dict[str, float] = {}
     for begin in range(0, len(rows), piece):
         part = rows[begin : begin + piece]
         public = torch.from_numpy(part["public"].astype(np.int64))
+        ranges, values = inputs_and_values(part, net.split_at, net.normalises)
         with torch.inference_mode():
-            found = net(public, torch.from_numpy(np.ascontiguousarray(part["ranges"])))
+            found = net(public, torch.from_numpy(ranges))
             mask = net.mask[public]
-            fitted = found.double() - torch.from_numpy(np.ascontiguousarray(part["values"])) / net.scale
-            for prefix, error in (("", fitted * net.scale * _reaches(net, part)), ("fitted_", fitted)):
+            fitted = found.double() - torch.from_numpy(values) / net.scale
+            for prefix, error in (("", fitted * net.scale * _to_game(net, part)), ("fitted_", fitted)):
                 for loss in LOSSES:
                     total, count = summed_loss(error, mask, loss)
                     totals[prefix + loss] = totals.get(prefix + loss, 0.0) + float(total)
@@ -125,10 +127,11 @@ def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8
     return {name: total / max(counts.get(name, 1.0), 1.0) for name, total in totals.items()}
 
 
-def _reaches(net: RangeValueNet, rows: NDArray[np.void]) -> Tensor:
-    """Returns the factor of the values of ranges that sum to 1, `[B, W]`: the other player's reach."""
-    places = [net.split_at, net.mask.shape[1] - net.split_at]
-    return torch.from_numpy(np.repeat(rows["sums"][:, ::-1].astype(np.float64), places, axis=1))
+def _to_game(net: RangeValueNet, rows: NDArray[np.void]) -> Tensor | float:
+    """Returns the factor of a net's values for those of the game: where its ranges sum to 1, the other's reach."""
+    if not net.normalises:
+        return 1.0
+    return torch.from_numpy(reaches(rows, net.split_at, net.mask.shape[1] - net.split_at, of_other=True)).double()
 
 
 __all__ = ["RangeValueLearner", "summed_loss", "validation_losses"]

@@ -17,13 +17,17 @@ from learners.value_functions.public import Encoding
 from learners.value_functions.settings import ValueNetSettings
 from learners.value_functions.trunks import normalise
 
+_TINY = 1e-30
+"""Reach probability below which a public state counts as one that no player reaches."""
+
 
 class RangeValueNet(nn.Module):
-    """Maps a public state and both ranges, each of which sums to 1, to the counterfactual values of both players.
+    """Maps a public state and both ranges, of the form `ValueNetSettings.ranges`, to the counterfactual values of both
+    players.
 
     Hidden layers are linear with ReLU. Outputs in places that do not belong to the public state are 0. With `zero_sum`,
-    half of the sum of ranges times values, which should be 0, is subtracted from each player's values (Moravčík et al.
-    2017).
+    the sum of ranges times values, which should be 0, is subtracted from each player's values in equal shares (Moravčík
+    et al. 2017).
 
     Args:
         encoding: Public states and places.
@@ -53,12 +57,18 @@ class RangeValueNet(nn.Module):
         gain = torch.cat([counts[0].sqrt().repeat(encoding.widths[0]), counts[1].sqrt().repeat(encoding.widths[1])])
         self.register_buffer("gain", gain, persistent=False)
 
+    @property
+    def normalises(self) -> bool:
+        """Whether its ranges sum to 1."""
+        return self.settings.ranges == "normalised"
+
     def forward(self, public: Tensor, ranges: Tensor) -> Tensor:
         """Values in units of `scale`, `[B, W]`, of public states `int64[B]` and ranges `float32[B, W]`."""
         mask = self.mask[public]
         values = self.layers(torch.cat([self.features[public], ranges * self.gain], dim=1)) * mask
         if self.settings.zero_sum:
-            values = values - 0.5 * (values * ranges).sum(dim=1, keepdim=True) * mask
+            share = 0.5 if self.normalises else 1 / ranges.sum(dim=1, keepdim=True).clamp_min(_TINY)
+            values = values - share * (values * ranges).sum(dim=1, keepdim=True) * mask
         found: Tensor = values
         return found
 
@@ -86,9 +96,9 @@ class RangeValueNet(nn.Module):
 class NetValues:
     """A net as a value function of one game, see `learners.value_functions.solver.ValueFunction`.
 
-    Counterfactual values have degree 1 in the opponent's range and 0 in the player's range. So ranges are scaled to
-    sum to 1 and the net's outputs are scaled back, which is exact. A player who does not reach a public state has a
-    uniform range there.
+    Counterfactual values have degree 1 in the opponent's range and 0 in the player's range. So ranges may be scaled to
+    sum to 1 and the net's outputs scaled back, which is exact. A player who does not reach a public state has a uniform
+    range there. Nets of reach probabilities get them as they are.
 
     Args:
         split: The game.
@@ -101,7 +111,7 @@ class NetValues:
     def values(self, ranges: Pair) -> Pair:
         """Counterfactual values of each player's histories for both players' ranges, `[H, K]` of each player."""
         encoding, batch = self.split.encoding, ranges[0].shape[1]
-        scaled, sums = normalise(self.split, ranges)
+        scaled, sums = normalise(self.split, ranges) if self.net.normalises else (ranges, None)
         inputs = rows_of(encoding, (scaled[0].astype(np.float32), scaled[1].astype(np.float32)))
         public = torch.arange(encoding.num_public).repeat_interleave(batch)
         with torch.inference_mode():
@@ -110,7 +120,8 @@ class NetValues:
         values = []
         for player in (0, 1):
             own = found[:, :, encoding.columns(player)].transpose(0, 2, 1)
-            values.append(encoding.gather(player, own) * sums[1 - player][encoding.public[player]])
+            scale = 1.0 if sums is None else sums[1 - player][encoding.public[player]]
+            values.append(encoding.gather(player, own) * scale)
         return values[0], values[1]
 
 

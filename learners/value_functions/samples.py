@@ -65,13 +65,44 @@ def solve_samples(
     return np.ascontiguousarray(rows.T).reshape(-1), solved.gap() / (split.tree.max_utility or 1.0)
 
 
-def typical_value(split: Split) -> float:
-    """Root mean square of counterfactual values below random policies: the unit of a net's outputs."""
+def inputs_and_values(
+    rows: NDArray[np.void], split_at: int, normalised: bool
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Ranges and counterfactual values of rows of `range_value_dtype`, `float32[B, W]` each.
+
+    Args:
+        rows: Rows, `[B]`.
+        split_at: Places of the first player.
+        normalised: Whether ranges sum to 1, as in the rows; otherwise they are the probabilities that the player, and
+            the values those for which the other player, has reached the public state with.
+    """
+    ranges, values = np.ascontiguousarray(rows["ranges"]), np.ascontiguousarray(rows["values"])
+    if normalised:
+        return ranges, values
+    own = reaches(rows, split_at, ranges.shape[1] - split_at)
+    other = reaches(rows, split_at, ranges.shape[1] - split_at, of_other=True)
+    return ranges * own, values * other
+
+
+def reaches(rows: NDArray[np.void], first: int, second: int, of_other: bool = False) -> NDArray[np.float32]:
+    """The probability that each place's player, or the other one, reaches the public state, `float32[B, W]`."""
+    sums = rows["sums"][:, ::-1] if of_other else rows["sums"]
+    return np.repeat(sums.astype(np.float32), [first, second], axis=1)
+
+
+def typical_value(split: Split, normalised: bool = True) -> float:
+    """Root mean square of counterfactual values below random policies: the unit of a net's outputs.
+
+    Args:
+        split: The game.
+        normalised: Whether ranges sum to 1.
+    """
     settings = ValueSolving(iterations=100, tolerance=None)
     rng = np.random.default_rng(0)
     rows, _ = solve_samples(split, random_plans(split, 16, settings, rng), settings, rng)
-    values = rows["values"][split.encoding.mask()[rows["public"]]]
+    _, values = inputs_and_values(rows, split.encoding.widths[0], normalised)
+    values = values[split.encoding.mask()[rows["public"]]]
     return max(float(np.sqrt((values.astype(np.float64) ** 2).mean())), 1e-12 * (split.tree.max_utility or 1.0))
 
 
-__all__ = ["asked_plans", "random_plans", "solve_samples", "typical_value"]
+__all__ = ["asked_plans", "inputs_and_values", "random_plans", "reaches", "solve_samples", "typical_value"]

@@ -18,11 +18,15 @@ class ValueNetSettings(Settings):
         width: Units of each hidden layer.
         depth: Number of hidden layers.
         zero_sum: Whether the outputs are corrected so that both players' values sum to 0.
+        ranges: Form of the inputs, and with them of the values: ``normalised`` to sum 1 in each public state, or
+            ``reach`` probabilities as they are, as in paper 003, so that a state counts in the loss by how likely the
+            other player's policy reaches it.
     """
 
     width: int = Field(256, ge=1, le=8192)
     depth: int = Field(3, ge=1, le=32)
     zero_sum: bool = True
+    ranges: Literal["normalised", "reach"] = "normalised"
 
 
 class ValueSolving(Settings):

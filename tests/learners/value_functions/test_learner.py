@@ -36,8 +36,8 @@ def samples(strategies: int, seed: int = 1) -> np.ndarray:
     return solve_samples(split, random_plans(split, strategies, SOLVING, rng), SOLVING, rng)[0]
 
 
-def net_of(made: RangeValueLearner) -> RangeValueNet:
-    return RangeValueNet.load(cut(GAME, LIMIT).encoding, NETWORK, made.weights())
+def net_of(made: RangeValueLearner, network: ValueNetSettings = NETWORK) -> RangeValueNet:
+    return RangeValueNet.load(cut(GAME, LIMIT).encoding, network, made.weights())
 
 
 def answers(net: RangeValueNet, rows: np.ndarray) -> np.ndarray:
@@ -61,6 +61,25 @@ def test_losses_are_what_is_written_down_here(loss: str) -> None:
     assert found["rows"] == 24
 
 
+def test_a_net_of_reach_probabilities_is_fitted_to_the_values_of_the_game() -> None:
+    """So its errors are those of the game in other units, and of a state that the other player never reaches 0."""
+    rows, network = samples(8), NETWORK.model_copy(update={"ranges": "reach"})
+    rows["sums"][::4, 0] = 0
+    made, split = learner("l1", network=network), cut(GAME, LIMIT)
+    net = RangeValueNet.load(split.encoding, network, made.weights())
+    widths = split.encoding.widths
+    own, other = (np.repeat(sums, widths, axis=1) for sums in (rows["sums"], rows["sums"][:, ::-1]))
+    with torch.inference_mode():
+        public = torch.from_numpy(rows["public"].astype(np.int64))
+        found = net(public, torch.from_numpy(rows["ranges"] * own)).numpy().astype(np.float64)
+    error = np.abs(found - rows["values"] * other / float(net.scale))[split.encoding.mask()[rows["public"]]]
+    held = validation_losses(net, rows)
+    assert held["fitted_l1"] == pytest.approx(error.mean(), rel=1e-4)
+    assert held["l1"] == pytest.approx(error.mean() * float(net.scale), rel=1e-4)
+    assert made.fit([rows], 1)["loss"] == pytest.approx(error.mean(), rel=1e-4)
+    assert float(net.scale) < float(net_of(learner()).scale)  # reach probabilities are below 1
+
+
 @pytest.mark.parametrize("loss", ["huber", "l1", "linf"])
 def test_the_fitted_loss_of_held_out_rows_is_that_of_training(loss: str) -> None:
     rows, made = samples(8), learner(loss)
@@ -81,12 +100,14 @@ def test_a_small_data_set_is_learnt_by_heart(loss: str) -> None:
     assert validation_losses(net_of(made), rows)["fitted_largest"] < 1
 
 
-def test_it_generalises_to_other_strategies() -> None:
-    made, shown, hidden = learner(minibatches=400), samples(300), samples(50, seed=2)
+@pytest.mark.parametrize("ranges", ["normalised", "reach"])
+def test_it_generalises_to_other_strategies(ranges: str) -> None:
+    network = NETWORK.model_copy(update={"ranges": ranges})
+    made, shown, hidden = learner(network=network, minibatches=400), samples(300), samples(50, seed=2)
     draws = np.random.default_rng(1)
-    before = validation_losses(net_of(made), hidden)
+    before = validation_losses(net_of(made, network), hidden)
     made.fit((shown[draws.integers(len(shown), size=64)] for _ in range(600)), 1)
-    after = validation_losses(net_of(made), hidden)
+    after = validation_losses(net_of(made, network), hidden)
     for name in before:
         assert after[name] < before[name] / 2
 

@@ -77,6 +77,21 @@ def test_places_of_nobody_are_0_and_the_sum_too(case, seed: int) -> None:
     np.testing.assert_allclose((found * ranges).sum(axis=1), 0, atol=1e-5)
 
 
+@settings(max_examples=30)
+@given(st.sampled_from(CASES), SEEDS)
+def test_of_reach_probabilities_the_sum_is_0_too(case, seed: int) -> None:
+    """One player in four does not reach the public state, and both in one of sixteen."""
+    split, rng = cut(*case), np.random.default_rng(seed)
+    public, ranges = rows_at_random(split, 32, seed)
+    sums = rng.random((32, 2)) * (rng.random((32, 2)) < 0.75)
+    ranges *= np.repeat(sums, split.encoding.widths, axis=1).astype(np.float32)
+    with torch.inference_mode():
+        found = net_of(split, seed, ranges="reach")(torch.from_numpy(public), torch.from_numpy(ranges)).numpy()
+    assert np.isfinite(found).all()
+    assert not found[~split.encoding.mask()[public]].any()
+    np.testing.assert_allclose((found * ranges).sum(axis=1), 0, atol=1e-5)
+
+
 def test_without_the_correction_it_is_not_0() -> None:
     split = cut(*CASES[1])
     public, ranges = rows_at_random(split, 16, 1)
@@ -144,6 +159,21 @@ def test_values_are_the_nets_answers_history_by_history(case) -> None:
                 mine = np.flatnonzero(encoding.public[player] == state)
                 wanted = answer[encoding.columns(player).start + encoding.places[player][mine]] * sums[1 - player]
                 np.testing.assert_allclose(found[player][mine, k], wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_net_of_reach_probabilities_is_asked_with_them() -> None:
+    split = cut(*CASES[1])
+    encoding, net = split.encoding, net_of(split, scale=7.0, ranges="reach")
+    reaches = random_reaches(split, 2, 3)
+    reaches[0][encoding.public[0] == 1] = 0.0
+    found = NetValues(split, net).values(reaches)
+    rows = rows_of(encoding, reaches).astype(np.float32)
+    with torch.inference_mode():
+        answer = net(torch.arange(encoding.num_public).repeat_interleave(2), torch.from_numpy(rows)).numpy() * 7.0
+    for player in (0, 1):
+        own = answer.reshape(encoding.num_public, 2, -1)[:, :, encoding.columns(player)]
+        wanted = own[encoding.public[player], :, encoding.places[player]]
+        np.testing.assert_allclose(found[player], wanted, rtol=1e-5, atol=1e-5)
 
 
 def test_where_nobody_gets_to() -> None:
