@@ -23,6 +23,10 @@ _PROBES = 2000
 """States that are made to find the memory of one in OpenSpiel, from 0.5 to 10 kB."""
 
 
+class Treeless(UsageError):
+    """A game has no tree, or too large a one."""
+
+
 def make_tree(
     game: str | GameBase,
     options: Mapping[str, Any] | None = None,
@@ -42,7 +46,8 @@ def make_tree(
             `Tree.payoffs`.
 
     Raises:
-        UsageError: the game has no tree, or the tree is too large for `most_nodes` or for this machine.
+        Treeless: the game has no tree, or the tree is too large for `most_nodes`.
+        UsageError: the tree is too large for this machine, or code of the game fails.
     """
     if isinstance(game, str):
         game = make_game(game, **(options or {}))
@@ -57,11 +62,11 @@ def make_tree(
         raise UsageError(f"the tree of {game.spec.name} does not fit into the free memory") from None
     except TreeTooLarge as error:
         cure = "" if most_nodes <= fitting else f"; the free memory holds {fitting:,}"
-        raise UsageError(f"{error} (--max-nodes){cure}") from None
+        raise Treeless(f"{error} (--max-nodes){cure}") from None
     except (TypeError, ValueError, RuntimeError) as error:
         at = place_of(error)  # of this project's own code, which refuses a game in one line, or of the game's
         if at.startswith(_ENVS):
-            raise UsageError(str(error)) from None
+            raise Treeless(str(error)) from None
         raise UsageError(f"game {game.spec.name}: building its tree raised {one_line(error)} ({at})") from None
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from dancfr.errors import RunError, UsageError, reason, warn
 from dancfr.runs.config import AnyConfig, describe_differences, differences
 from dancfr.runs.folder import now
+from dancfr.runs.renamed import with_current_names
 from dancfr.runs.run import Run
 from learners.storage import sync
 
@@ -162,7 +163,8 @@ def edits(run: Run, config: AnyConfig) -> dict[str, str]:
         file = checkpoint.folder / "manifest.json"
         try:
             manifest = _read_manifest(checkpoint.folder)
-            known = type(config).from_json(manifest["config"], str(file), ignore_unknown=True)
+            then = with_current_names({**run.info, "config": manifest["config"]})["config"]
+            known = type(config).from_json(then, str(file), ignore_unknown=True)
             later = run.info.get("resumed", [])[manifest["resumed"] :]
             noted = {line.partition(":")[0] for entry in later for line in entry["changes"]}
         except (OSError, ValueError, KeyError, TypeError, UsageError):  # damaged, or of a version that stored none

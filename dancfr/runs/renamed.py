@@ -37,6 +37,8 @@ def _updated_by_search(info: dict[str, Any]) -> dict[str, Any]:
     tables = info["config"].get("tables")
     if info["method"] != "belief-tables" or not isinstance(tables, dict):
         return info
+    if tables.get("method", "depth-limited") != "depth-limited":  # the others have no searches
+        return info
     return info | {"config": info["config"] | {"tables": {"updates": "search"} | tables}}
 
 

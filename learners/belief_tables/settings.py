@@ -23,8 +23,8 @@ class TableSettings(Settings):
         depth: Depth of a search, in moves.
         states: Belief states in a pass, each traversed for both players; in the other methods, games.
         passes: Passes of self-play and traversals in an iteration: `N_traversals` of Algorithm 1.
-        updates: When the searches of ``depth-limited`` see what others have learnt: after the ``pass``, as Algorithm 2
-            prints it, or after each ``search``.
+        updates: When the searches of ``depth-limited`` see changes of the tables: after the ``pass``, as Algorithm 2
+            prints it, or as soon as a ``search``, the same or one before it, has made them.
         epsilon: Share of uniform moves in self-play.
         epsilon_belief: Share of sampled belief states whose beliefs are redrawn.
         decay: Share of an old value that a new one replaces.

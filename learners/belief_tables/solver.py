@@ -12,7 +12,7 @@ from envs.geister.rules import RUNNING, new_states
 from learners.belief_tables.outcome import iterate_games
 from learners.belief_tables.settings import TableSettings
 from learners.belief_tables.strategy import BeliefStrategy
-from learners.belief_tables.traversal import Learnt, Search, SelfPlay, Tables, check_tables, iterate, make_scratch
+from learners.belief_tables.traversal import Search, SelfPlay, Tables, check_tables, iterate, make_learnt, make_scratch
 from learners.geister_beliefs.belief import UPDATES, BeliefRules
 from learners.geister_beliefs.tables import NODE, ROWS, SIZE, SLOTS
 from learners.storage import ForeignState
@@ -52,7 +52,8 @@ class BeliefSolver:
         values = (2, ROWS) if deep else (ROWS, SLOTS)
         self._tables = Tables(np.zeros((ROWS, SLOTS)), np.zeros((ROWS, SLOTS)), np.zeros(values))
         check_tables(self._tables, values)
-        self._changed = np.zeros(ROWS, np.bool_)
+        self._after_pass = deep and settings.updates == "pass"
+        self._learnt = make_learnt(Tables(*map(np.copy, self._tables)) if self._after_pass else self._tables)
         self._game = np.zeros(1, NODE)
         self._game["ending"] = RUNNING + 1  # the first one begins immediately
         self._roots = np.zeros(settings.states, NODE)
@@ -66,10 +67,10 @@ class BeliefSolver:
         if given.method == "depth-limited":
             redraw = given.epsilon_belief if given.belief != "none" else 0.0
             self_play = SelfPlay(self._start, self._game, self._roots, given.epsilon, redraw)
-            search = Search(given.depth, decay, given.updates == "pass")
-            learnt = Learnt(self._copy_of_tables() if search.after_pass else self._tables, self._changed)
+            search = Search(given.depth, decay, self._after_pass)
+            known = self._tables, self._learnt
             times = first, iterations, given.passes
-            nodes = iterate(self._tables, learnt, self._rules, self_play, self._scratch, search, *times, self._rng)
+            nodes = iterate(*known, self._rules, self_play, self._scratch, search, *times, self._rng)
         else:
             times = first, iterations, given.passes * given.states
             where = self._start[0], self._scratch
@@ -77,9 +78,6 @@ class BeliefSolver:
         self.iteration += iterations
         self.nodes += int(nodes)
         return int(nodes)
-
-    def _copy_of_tables(self) -> Tables:
-        return Tables(*(table.copy() for table in self._tables))
 
     def strategy(self) -> BeliefStrategy:
         """The average policy."""
@@ -104,8 +102,9 @@ class BeliefSolver:
         """
         own, said = self.state_arrays()
         settings = meta.get("settings")
-        if isinstance(settings, dict):
-            settings = {"updates": "search"} | settings  # states from before there was a choice lack it
+        if isinstance(settings, dict):  # states from before there was a choice lack it
+            default = "search" if self.settings.method == "depth-limited" else self.settings.updates
+            settings = {"updates": default} | settings
         if settings != said["settings"] or arrays.keys() != own.keys():
             raise ForeignState("the state belongs to tables with other settings, or of another method")
         for name, array in own.items():
@@ -113,6 +112,8 @@ class BeliefSolver:
                 raise ForeignState(f"{name} is {arrays[name].dtype}{list(arrays[name].shape)}, not {array.shape}")
         for name, array in own.items():
             array[...] = arrays[name]
+        for known, table in zip(self._learnt.tables, self._tables, strict=True):
+            known[...] = table
         self.iteration, self.nodes = int(meta["iteration"]), int(meta["nodes"])
         whole: Any = self._rng.bit_generator.state
         whole["state"] = {key: int(meta["rng"][key]) for key in whole["state"]}

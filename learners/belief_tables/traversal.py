@@ -60,11 +60,15 @@ class Learnt(NamedTuple):
 
     Attributes:
         tables: The tables that they read: those that they change, or a copy from before the pass.
-        changed: The rows that have changed since the copy, `bool[ROWS]`.
+        changed: Which rows have changed since the copy was renewed, `bool[ROWS]`.
+        rows: These rows, the first `total[0]` of `int64[ROWS]`.
+        total: Their number, `int64[1]`.
     """
 
     tables: Tables
     changed: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+    total: NDArray[np.int64]
 
 
 class Scratch(NamedTuple):
@@ -124,6 +128,11 @@ def make_scratch(depth: int) -> Scratch:
     return Scratch(np.zeros(depth + 1, NODE), rows, slots, policy, numbers)
 
 
+def make_learnt(tables: Tables) -> Learnt:
+    """The knowledge of searches that read `tables`."""
+    return Learnt(tables, np.zeros(ROWS, np.bool_), np.zeros(ROWS, np.int64), np.zeros(1, np.int64))
+
+
 def check_tables(tables: Tables, values: tuple[int, int]) -> None:
     """Raises ValueError if tables have other shapes than kernels expect; `values` is the shape of the values."""
     shapes = {"regrets": (ROWS, SLOTS), "sums": (ROWS, SLOTS), "values": values}
@@ -164,7 +173,8 @@ def collect(sums, rules, self_play, policy, rng):
 
 @kernel
 def traverse(tables, learnt, rules, scratch, search, traverser, weight, rng):
-    """Searches below the belief state `scratch.nodes[0]` (Algorithm 3). The tables change immediately.
+    """Searches below the belief state `scratch.nodes[0]` (Algorithm 3). The tables change immediately; `learnt` says
+    which tables the search itself reads.
 
     Args:
         tables: `Tables`.
@@ -180,7 +190,7 @@ def traverse(tables, learnt, rules, scratch, search, traverser, weight, rng):
         The value of the root for the traverser, and the number of nodes.
     """
     regrets, sums, values = tables
-    known, changed = learnt
+    known = learnt.tables
     nodes, rows, slots, policy, value = scratch
     limit, decay = search.limit, search.decay
     d = 0
@@ -199,7 +209,7 @@ def traverse(tables, learnt, rules, scratch, search, traverser, weight, rng):
             # An inner node: the current policy by regret matching, and the first column to follow.
             row = row_of(node, player, node.red[player])
             rows[d] = row
-            changed[row] = True
+            note(learnt, row)
             normalise(known.regrets[row], LEGAL[rules.forced_escape, row // ROWS_OF_OWN], policy[d])
             if player == traverser:
                 slots[d] = next_slot(LEGAL[rules.forced_escape, row // ROWS_OF_OWN], -1)
@@ -254,14 +264,23 @@ def descend(nodes, d, slot, sums, rules):
 
 
 @kernel
+def note(learnt, row):
+    """Notes that a row changes."""
+    if not learnt.changed[row]:
+        learnt.changed[row] = True
+        learnt.rows[learnt.total[0]] = row
+        learnt.total[0] += 1
+
+
+@kernel
 def renew(tables, learnt):
-    """Copies the changed rows of `tables` to `learnt`."""
-    known, changed = learnt
-    for row in range(ROWS):
-        if changed[row]:
-            known.regrets[row], known.sums[row] = tables.regrets[row], tables.sums[row]
-            known.values[:, row] = tables.values[:, row]
-            changed[row] = False
+    """Copies the changed rows of `tables` to those that searches read."""
+    known = learnt.tables
+    for row in learnt.rows[: learnt.total[0]]:
+        known.regrets[row], known.sums[row] = tables.regrets[row], tables.sums[row]
+        known.values[:, row] = tables.values[:, row]
+        learnt.changed[row] = False
+    learnt.total[0] = 0
 
 
 @kernel
@@ -304,6 +323,8 @@ __all__ = [
     "check_tables",
     "collect",
     "iterate",
+    "make_learnt",
     "make_scratch",
+    "renew",
     "traverse",
 ]

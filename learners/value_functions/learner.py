@@ -7,6 +7,7 @@ to: it grows with the number of rows.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from envs.game import Game
 from learners.settings import TrainingSettings
+from learners.storage import ForeignState
 from learners.training import NetLearner, Trainer
 from learners.value_functions.limit import Limit
 from learners.value_functions.network import RangeValueNet
@@ -63,6 +65,22 @@ class RangeValueLearner(NetLearner):
             TrainingDiverged: the loss is not finite.
         """
         return self.trainer.fit(blocks, self._loss)
+
+    def state_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """For a checkpoint; names the form of the ranges, which decides the unit of the outputs."""
+        arrays, meta = super().state_arrays()
+        return arrays, meta | {"ranges": self.trainer.net.settings.ranges}
+
+    def load_state_arrays(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
+        """From a checkpoint.
+
+        Raises:
+            ForeignState: the state is of a net with ranges of the other form, or of another network or optimiser.
+        """
+        saved, own = meta.get("ranges", "normalised"), self.trainer.net.settings.ranges
+        if saved != own:
+            raise ForeignState(f"the saved state is of a net with network.ranges={saved}, not {own}")
+        super().load_state_arrays(arrays, meta)
 
     def _loss(self, part: NDArray[np.void]) -> Tensor:
         net, tensor = self.trainer.net, self.trainer.tensor

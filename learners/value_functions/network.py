@@ -52,7 +52,8 @@ class RangeValueNet(nn.Module):
         self.register_buffer("features", torch.from_numpy(encoding.features), persistent=False)
         self.register_buffer("mask", mask, persistent=False)
         self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
-        # Ranges of many places have small entries; the gain makes their sum of squares like that of one-hot features.
+        # Ranges of many places have small entries. Where they sum to 1, the gain makes their sum of squares like that
+        # of one-hot features.
         counts = torch.stack([mask[:, : self.split_at].sum(1), mask[:, self.split_at :].sum(1)], 1).mean(0)
         gain = torch.cat([counts[0].sqrt().repeat(encoding.widths[0]), counts[1].sqrt().repeat(encoding.widths[1])])
         self.register_buffer("gain", gain, persistent=False)
@@ -98,7 +99,7 @@ class NetValues:
 
     Counterfactual values have degree 1 in the opponent's range and 0 in the player's range. So ranges may be scaled to
     sum to 1 and the net's outputs scaled back, which is exact. A player who does not reach a public state has a uniform
-    range there. Nets of reach probabilities get them as they are.
+    range there. Nets of reach probabilities get them as they are; where the other player's are 0, so are the values.
 
     Args:
         split: The game.
@@ -111,7 +112,8 @@ class NetValues:
     def values(self, ranges: Pair) -> Pair:
         """Counterfactual values of each player's histories for both players' ranges, `[H, K]` of each player."""
         encoding, batch = self.split.encoding, ranges[0].shape[1]
-        scaled, sums = normalise(self.split, ranges) if self.net.normalises else (ranges, None)
+        scaled, sums = normalise(self.split, ranges)
+        scaled = scaled if self.net.normalises else ranges
         inputs = rows_of(encoding, (scaled[0].astype(np.float32), scaled[1].astype(np.float32)))
         public = torch.arange(encoding.num_public).repeat_interleave(batch)
         with torch.inference_mode():
@@ -120,8 +122,8 @@ class NetValues:
         values = []
         for player in (0, 1):
             own = found[:, :, encoding.columns(player)].transpose(0, 2, 1)
-            scale = 1.0 if sums is None else sums[1 - player][encoding.public[player]]
-            values.append(encoding.gather(player, own) * scale)
+            other = sums[1 - player][encoding.public[player]]
+            values.append(encoding.gather(player, own) * (other if self.net.normalises else other > 0))
         return values[0], values[1]
 
 

@@ -73,8 +73,9 @@ def inputs_and_values(
     Args:
         rows: Rows, `[B]`.
         split_at: Places of the first player.
-        normalised: Whether ranges sum to 1, as in the rows; otherwise they are the probabilities that the player, and
-            the values those for which the other player, has reached the public state with.
+        normalised: Whether ranges sum to 1, as in the rows; otherwise they are probabilities by the player's own
+            actions alone, and the values are those for such ranges of the other player. Where a player never gets to a
+            public state its range is then 0, and its values are those for the range drawn in its place.
     """
     ranges, values = np.ascontiguousarray(rows["ranges"]), np.ascontiguousarray(rows["values"])
     if normalised:
@@ -85,7 +86,10 @@ def inputs_and_values(
 
 
 def reaches(rows: NDArray[np.void], first: int, second: int, of_other: bool = False) -> NDArray[np.float32]:
-    """The probability that each place's player, or the other one, reaches the public state, `float32[B, W]`."""
+    """The sum of the range of each place's player, or of the other one, in the public state, `float32[B, W]`.
+
+    Chance is left out, so that it may exceed 1 where a player has several hands.
+    """
     sums = rows["sums"][:, ::-1] if of_other else rows["sums"]
     return np.repeat(sums.astype(np.float32), [first, second], axis=1)
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dancfr.errors import UsageError
+from dancfr.runs.checkpoints import seal
+from dancfr.runs.renamed import with_current_names
 from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored, with_strategy
 from tests.dancfr.outcomes import Command, refused
 
@@ -59,19 +61,26 @@ def test_full_method_beats_its_ablations(tmp_path: Path) -> None:
         assert found["full"]["average/heuristic"] > found[name]["average/heuristic"] + 0.03, found
 
 
-def test_a_run_from_before_the_choice_of_updates_goes_on_by_search(tmp_path: Path, command: Command) -> None:
-    """Its config.json lacks the setting."""
+def test_a_run_from_before_the_choice_of_updates_continues_by_search(tmp_path: Path, command: Command) -> None:
+    """Its config.json and its checkpoints lack the setting."""
     whole, older = tmp_path / "whole", tmp_path / "older"
     run_preset(whole, PRESET, tiny("iterations=6", "tables.updates=search"))
     run_preset(older, PRESET, tiny("iterations=3", "tables.updates=search"))
-    info = json.loads((older / "config.json").read_text())
-    del info["config"]["tables"]["updates"]
-    (older / "config.json").write_text(json.dumps(info))
+    for file in (older / "config.json", *older.glob("checkpoints/*/manifest.json")):
+        about = json.loads(file.read_text())
+        del about["config"]["tables"]["updates"]
+        file.write_text(json.dumps(about if file.name == "config.json" else seal(about)))
     words = ("train", PRESET, *TINY, "iterations=6", "--inline", "--wandb", "off", "--run-dir", str(older))
     assert "tables.updates" in refused(command(*words, "tables.updates=pass", "--resume"))
     outcome = command(*words, "--resume")
     assert outcome.code == 0, outcome.err
     assert stored(older) == stored(whole)
+
+
+@pytest.mark.parametrize(("method", "updates"), [("depth-limited", "search"), ("dream", None)])
+def test_settings_of_an_older_run(method: str, updates: str | None) -> None:
+    info = {"preset": PRESET, "method": "belief-tables", "config": {"tables": {"method": method}}}
+    assert with_current_names(info)["config"]["tables"].get("updates") == updates
 
 
 def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:

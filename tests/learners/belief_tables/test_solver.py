@@ -73,6 +73,9 @@ def test_states_from_before_the_choice_of_updates_are_of_updates_by_search() -> 
     solver(updates="search").load_arrays(arrays, meta)
     with pytest.raises(ForeignState, match="other settings"):
         solver().load_arrays(arrays, meta)
+    arrays, meta = solver(method="dream").state_arrays()
+    del meta["settings"]["updates"]
+    solver(method="dream").load_arrays(arrays, meta)
 
 
 def test_searches_of_a_pass_see_what_others_have_learnt_after_it() -> None:

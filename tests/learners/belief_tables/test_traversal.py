@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners.belief_tables.traversal import Learnt, Search, SelfPlay, Tables, collect, make_scratch, renew, traverse
+from learners.belief_tables.traversal import (
+    Search,
+    SelfPlay,
+    Tables,
+    collect,
+    make_learnt,
+    make_scratch,
+    renew,
+    traverse,
+)
 from learners.geister_beliefs.belief import UPDATES, BeliefRules, play
 from learners.geister_beliefs.tables import NODE, ROWS, SLOTS
 from tests.learners.belief_tables.oracle import GAME, Oracle, Position, column_of
@@ -52,7 +61,7 @@ def test_values_and_tables_are_those_of_the_recursion(update: str, limit: int, a
     mine[1][:] = np.where(legal_mask(), mine[1], 0)
     plain, grown = (Oracle(*(table.copy() for table in mine), update, 0.5, np.random.default_rng(7)) for _ in range(2))
     known = Tables(*(table.copy() for table in mine)) if after_pass else mine
-    plain.target, learnt = grown if after_pass else None, Learnt(known, np.zeros(ROWS, np.bool_))
+    plain.target, learnt = grown if after_pass else None, make_learnt(known)
     rng = np.random.default_rng(7)
     scratch, rules, search = make_scratch(limit), BeliefRules(UPDATES[update], *RULES), Search(limit, 0.5, after_pass)
     for t, at in enumerate(some_positions(60, seed=limit), start=1):

@@ -77,7 +77,7 @@ def test_a_net_of_reach_probabilities_is_fitted_to_the_values_of_the_game() -> N
     assert held["fitted_l1"] == pytest.approx(error.mean(), rel=1e-4)
     assert held["l1"] == pytest.approx(error.mean() * float(net.scale), rel=1e-4)
     assert made.fit([rows], 1)["loss"] == pytest.approx(error.mean(), rel=1e-4)
-    assert float(net.scale) < float(net_of(learner()).scale)  # reach probabilities are below 1
+    assert float(net.scale) < float(net_of(learner()).scale)  # in this game they are below 1
 
 
 @pytest.mark.parametrize("loss", ["huber", "l1", "linf"])
@@ -110,6 +110,17 @@ def test_it_generalises_to_other_strategies(ranges: str) -> None:
     after = validation_losses(net_of(made, network), hidden)
     for name in before:
         assert after[name] < before[name] / 2
+
+
+def test_a_state_of_the_other_form_of_ranges_is_refused() -> None:
+    arrays, meta = learner().state_arrays()
+    reach = NETWORK.model_copy(update={"ranges": "reach"})
+    with pytest.raises(ForeignState, match=r"network\.ranges=normalised, not reach"):
+        learner(network=reach).load_state_arrays(arrays, meta)
+    del meta["ranges"]  # as in states from before there was a choice
+    learner().load_state_arrays(arrays, meta)
+    with pytest.raises(ForeignState, match=r"network\.ranges=normalised, not reach"):
+        learner(network=reach).load_state_arrays(arrays, meta)
 
 
 @pytest.mark.parametrize("average", [0.0, 10.0])
