@@ -111,6 +111,15 @@ def test_the_page_agrees_with_the_record_of_what_a_baseline_is_worth(head: str, 
         assert rms.split(";")[0] == f"{found['rms']:.1f}"
 
 
+def test_the_guide_agrees_with_the_record_of_the_worst_case() -> None:
+    record = json.loads((ROOT / "docs" / "records" / "geister-worst-case.json").read_text())
+    rates = {(match["against"], match["ghosts_left"]): match["win_rate"] for match in record["matches"]}
+    rows = _table("| against | without the rule |", (ROOT / "docs" / "how-to" / "search.md").read_text())[1:]
+    left = (0, 2, 4, 6)
+    shown = {(each[0].strip("`"), n): cell for each in rows for n, cell in zip(left, each[1:5], strict=True) if cell}
+    assert {key: f"{100 * rate:.1f}" for key, rate in rates.items()} == shown
+
+
 def _rates(arm: Mapping[str, Any], policy: str, iteration: int) -> str:
     """Percent won against `random` and `heuristic`."""
     rates = {(r["iteration"], r["policy"], r["opponent"]): 100 * r["win_rate"] for r in arm["evaluations"]}
