@@ -97,7 +97,7 @@ def refuse_hopeless(name: str, roughly: float, most_nodes: int) -> None:
     if roughly > 10 * most_nodes:
         raise TreeTooLarge(
             f"{name} has more nodes than the {most_nodes:,} allowed, some {roughly:.0e} or more: choose smaller "
-            "options of the game, or allow more"
+            "options of the game"
         )
 
 

@@ -153,7 +153,7 @@ class Layer:
         if len(rows) > limit:
             raise TreeTooLarge(
                 f"{game.spec.name} has more nodes than the {limit + offset + len(self.mover):,} allowed: "
-                "choose smaller options of the game, or allow more"
+                "choose smaller options of the game"
             )
         states = self.states[rows]
         self.states = self.states[:0].copy()  # frees the memory of these states

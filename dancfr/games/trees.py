@@ -30,7 +30,7 @@ class Treeless(UsageError):
 def make_tree(
     game: str | GameBase,
     options: Mapping[str, Any] | None = None,
-    most_nodes: int = MOST_NODES,
+    most_nodes: int | None = None,
     *,
     observations: bool = True,
     general: bool = False,
@@ -40,7 +40,7 @@ def make_tree(
     Args:
         game: Name of a registered game, or a game.
         options: Options of a game given by name.
-        most_nodes: Largest number of nodes.
+        most_nodes: Largest number of nodes; None: `MOST_NODES`.
         observations: Whether agents other than tables by digests will play on it, see `openspiel_tree`.
         general: Whether games of more players, or of returns without a constant sum, have a tree too; it then has
             `Tree.payoffs`.
@@ -51,18 +51,20 @@ def make_tree(
     """
     if isinstance(game, str):
         game = make_game(game, **(options or {}))
-    fitting = most_nodes
+    allowed = MOST_NODES if most_nodes is None else most_nodes
+    fitting = allowed
     try:
         fitting = psutil.virtual_memory().available // bytes_a_node(game)
-        limit = min(most_nodes, fitting)
+        limit = min(allowed, fitting)
         if isinstance(game, OpenSpielGame):
             return openspiel_tree(game, limit, observations=observations, general=general)
         return compile_tree(game, limit, general=general)
     except MemoryError:
         raise UsageError(f"the tree of {game.spec.name} does not fit into the free memory") from None
     except TreeTooLarge as error:
-        cure = "" if most_nodes <= fitting else f"; the free memory holds {fitting:,}"
-        raise Treeless(f"{error} (--max-nodes){cure}") from None
+        more = "" if most_nodes is None else ", or allow more (--max-nodes)"
+        cure = "" if allowed <= fitting else f"; the free memory holds {fitting:,}"
+        raise Treeless(f"{error}{more}{cure}") from None
     except (TypeError, ValueError, RuntimeError) as error:
         at = place_of(error)  # of this project's own code, which refuses a game in one line, or of the game's
         if at.startswith(_ENVS):

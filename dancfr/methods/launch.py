@@ -188,7 +188,8 @@ def one_line_errors() -> Iterator[None]:
         yield
     except ForeignState as error:
         raise UsageError(
-            f"the checkpoint does not match config.json: {error}; restore the original of either"
+            f"the checkpoint does not match the settings: {error}; leave out the changes, or restore the original of "
+            "config.json or of the checkpoint"
         ) from error
     except MemoryError as error:
         raise RunError(f"not enough memory ({error}): lower the capacities of buffers or the batch sizes") from error

@@ -61,8 +61,7 @@ def openspiel_tree(
             left -= len(moves[-1])
             if left < 0:
                 raise TreeTooLarge(
-                    f"{name} has more nodes than the {most_nodes:,} allowed: choose smaller parameters of the game, or "
-                    "allow more"
+                    f"{name} has more nodes than the {most_nodes:,} allowed: choose smaller parameters of the game"
                 )
         first = growth.count - len(layer)
         below = [(first + k, choice, chance) for k, row in enumerate(moves) for choice, chance in row]

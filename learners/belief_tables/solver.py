@@ -101,12 +101,13 @@ class BeliefSolver:
             ForeignState: the state belongs to another solver.
         """
         own, said = self.state_arrays()
-        settings = meta.get("settings")
-        if isinstance(settings, dict):  # states from before there was a choice lack it
-            default = "search" if self.settings.method == "depth-limited" else self.settings.updates
-            settings = {"updates": default} | settings
+        default = "search" if self.settings.method == "depth-limited" else self.settings.updates
+        saved = meta.get("settings")  # of states from before there was a choice it lacks the updates
+        settings = {"updates": default} | (saved if isinstance(saved, dict) else {})
         if settings != said["settings"] or arrays.keys() != own.keys():
-            raise ForeignState("the state belongs to tables with other settings, or of another method")
+            other = [key for key, value in said["settings"].items() if settings.get(key) != value]
+            names = ", ".join(f"tables.{key}" for key in other) or "their arrays"
+            raise ForeignState(f"the state belongs to tables with other settings ({names})")
         for name, array in own.items():
             if arrays[name].shape != array.shape or arrays[name].dtype != array.dtype:
                 raise ForeignState(f"{name} is {arrays[name].dtype}{list(arrays[name].shape)}, not {array.shape}")

@@ -217,7 +217,7 @@ def test_a_change_that_no_checkpoint_fits_is_refused_and_does_not_stay(
     run = copy_of(stopped, tmp_path)
     before = contents(run)
     words = training_of(run, setting, f"iterations={LONGER}", "--resume", "--allow-changes")
-    assert "does not match config.json" in assert_refused(dancfr(capfd, *words))
+    assert "does not match the settings" in assert_refused(dancfr(capfd, *words))
     assert contents(run) == before, "else the run could not be resumed without a change back"
 
 
