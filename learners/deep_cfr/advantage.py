@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import huber_loss
 
 from envs.game import Game
 from learners.deep_cfr.merging import merge_samples
@@ -37,7 +38,8 @@ class Targets(NamedTuple):
 
 
 class AdvantageLearner(ValueNetLearner):
-    """Fits one player's advantage net by mean squared error; the weight of a sample is a power of its iteration t.
+    """Fits one player's advantage net by mean squared error, or by Huber's loss; the weight of a sample is a power of
+    its iteration t.
 
     Args:
         game: Unpacks and encodes infostates.
@@ -49,6 +51,9 @@ class AdvantageLearner(ValueNetLearner):
         importance_clip: See `importance`.
         iteration_power: Exponent of t in the weight of a sample: 1 is linear CFR, 0 plain CFR; larger exponents forget
             faster (discounted CFR, Brown and Sandholm 2019).
+        huber_delta: Error above which the loss grows linearly, twice Huber's loss with this delta, so that samples
+            far off pull no stronger than those that are `huber_delta` off; None: squared errors. The fixed point is
+            then no mean of the samples any more, but between their mean and their median.
         merge: Whether the samples of one infostate are merged into one row before a fit; see `merging`.
         device: Device to train on; the CPU by default.
         seed: Seed of the initial weights.
@@ -63,6 +68,7 @@ class AdvantageLearner(ValueNetLearner):
         importance: Importance = "none",
         importance_clip: float = 10.0,
         iteration_power: float = 1.0,
+        huber_delta: float | None = None,
         merge: bool = False,
         device: torch.device | None = None,
         seed: int = 0,
@@ -71,6 +77,7 @@ class AdvantageLearner(ValueNetLearner):
         self.importance = importance
         self.importance_clip = importance_clip
         self.iteration_power = iteration_power
+        self.huber_delta = huber_delta
         self.whole_buffer = merge
 
     def fit(self, blocks: Iterable[NDArray[np.void]], iteration: int) -> dict[str, float]:
@@ -81,8 +88,8 @@ class AdvantageLearner(ValueNetLearner):
         Without any row, as of a player who never moves, such a net stays as it is.
 
         Returns:
-            ``loss`` (mean weighted squared error per output) and ``rows``, the number of rows trained on; with `merge`
-            also ``infostates``, the number of merged rows.
+            ``loss`` (mean weighted squared error, or Huber's, per output) and ``rows``, the number of rows trained on;
+            with `merge` also ``infostates``, the number of merged rows.
 
         Raises:
             TrainingDiverged: the loss is not finite.
@@ -165,7 +172,11 @@ class AdvantageLearner(ValueNetLearner):
     def _loss(self, batch: Targets) -> torch.Tensor:
         values = self.values([batch.inputs], batch.slots, batch.legal)
         error = values - batch.advantage  # both are 0 for illegal actions
-        return (error.square().sum(1) * batch.weight).mean() / self.game.spec.num_actions
+        if self.huber_delta is None:
+            each = error.square()
+        else:
+            each = 2 * huber_loss(values, batch.advantage, reduction="none", delta=self.huber_delta)
+        return (each.sum(1) * batch.weight).mean() / self.game.spec.num_actions
 
 
 def _batches(rows: NDArray[np.void], settings: Fitting, rng: np.random.Generator) -> Iterator[NDArray[np.void]]:

@@ -38,8 +38,8 @@ class BootstrappedAdvantageLearner(AdvantageLearner):
     """Fits one player's net of cumulative advantages to the samples of one iteration and to its former self.
 
     Args:
-        game, network, training, importance, importance_clip, merge, device, seed: See `AdvantageLearner`. Both nets of
-            PDCFR+ have the same settings.
+        game, network, training, importance, importance_clip, huber_delta, merge, device, seed: See `AdvantageLearner`.
+            Both nets of PDCFR+ have the same settings.
         predictive: PDCFR+ instead of DCFR+.
         discount_power: Exponent alpha of the discount; the larger it is, the sooner the discount comes near 1.
     """
@@ -54,11 +54,17 @@ class BootstrappedAdvantageLearner(AdvantageLearner):
         discount_power: float,
         importance: Importance = "none",
         importance_clip: float = 10.0,
+        huber_delta: float | None = None,
         merge: bool = False,
         device: torch.device | None = None,
         seed: int = 0,
     ) -> None:
-        options: dict[str, Any] = {"importance": importance, "importance_clip": importance_clip, "device": device}
+        options: dict[str, Any] = {
+            "importance": importance,
+            "importance_clip": importance_clip,
+            "huber_delta": huber_delta,
+            "device": device,
+        }
         super().__init__(game, network, training, merge=merge, seed=seed, **options)
         self.discount_power = discount_power
         self.merge = merge

@@ -131,6 +131,7 @@ class DreamActors(RunActors):
             "training": config.advantage_training,
             "importance": config.importance,
             "importance_clip": config.importance_clip,
+            "huber_delta": config.huber_delta,
             "merge": config.merge,
         }
         if config.bootstrap == "none":

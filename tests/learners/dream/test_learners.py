@@ -97,6 +97,18 @@ def test_importance_weights_move_the_fixed_point(importance, expected):
     np.testing.assert_allclose(advantages_of(learner, game)[at[0]], [expected, -expected], atol=0.01)
 
 
+@pytest.mark.parametrize(("delta", "expected"), [(None, 3.0), (1.0, 0.25), (100.0, 3.0)])
+def test_hubers_loss_pulls_no_stronger_than_its_bend(delta, expected):
+    """Targets 0, 0, 0, 0 and 15: their mean is 3. With a bend at 1 the last one pulls by 1, as four errors of 0.25."""
+    game = kuhn()
+    at = np.tile(Tree(game).own(0)[:1], 5)
+    rows = samples(game, at, [[0, 0]] * 4 + [[15, -15]], 1)
+    learner = AdvantageLearner(game, NET, TrainingSettings(batch=5, learning_rate=3e-3), huber_delta=delta, seed=3)
+    loss = learner.fit([rows] * 600, 1)["loss"]
+    assert loss > 0
+    np.testing.assert_allclose(advantages_of(learner, game)[at[0]], [expected, -expected], atol=0.05)
+
+
 def test_illegal_actions_have_no_part_in_the_loss():
     game = random_game(4)
     tree = Tree(game)
