@@ -160,6 +160,11 @@ PRESETS = (
         "paper 000 with 7,680 traversals and bounded estimates, which the paper does not have",
     ),
     Preset(
+        "geister-dream-huber",
+        PAPER.varied(huber_delta=1.0),
+        "paper 000 with 7,680 traversals and Huber's loss in place of squared errors",
+    ),
+    Preset(
         "geister-escher",
         PAPER.varied(sampling=benchmark.ESCHER, traversals=3840, baseline_games=3840),
         "ESCHER on Geister: history values instead of importance weights, with nets and games of paper 000",

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -92,6 +93,30 @@ def test_the_page_agrees_with_the_record_of_limits_on_the_baseline_alone() -> No
         arm = BOUNDED["limits on the baseline alone", int(seed)]
         assert cells[:5] == [_rates(arm, "average", t) for t in (4, 8, 12, 16, 20)]
         assert cells[5:] == [_rates(arm, "last", 20), f"{max(arm['loss_baseline']):.3f}"]
+
+
+def test_the_page_agrees_with_the_record_of_hubers_loss() -> None:
+    rows = _table("| seed, Huber | 4 |")[1:]
+    assert [cells[0] for cells in rows] == ["1", "2", "3"]
+    for seed, *cells in rows:
+        arm = BOUNDED["huber_delta=1", int(seed)]
+        assert cells[:5] == [_rates(arm, "average", t) for t in (4, 8, 12, 16, 20)]
+        assert cells[5:] == [
+            _rates(arm, "last", 20),
+            f"{median(arm['advantage_rms']):.1f}",
+            f"{max(arm['loss_baseline']):.1f}",
+        ]
+
+
+def test_the_page_agrees_with_the_record_on_leduc_with_hubers_loss() -> None:
+    arms = json.loads((ROOT / "docs" / "records" / "geister-dream-bounded" / "arms.json").read_text())["leduc"]
+    averages = [
+        {each["iteration"]: each["nash_conv"] for each in arm["nash_conv"] if each["policy"] == "average"}
+        for arm in sorted(arms, key=lambda arm: arm["seed"])
+        if arm["arm"] == "huber_delta=1"
+    ]
+    shown = next(cells for cells in _table("| bound | 5 iterations |") if cells[0].startswith("`huber_delta=1`"))
+    assert shown[1:] == [", ".join(f"{each[t]:.2f}" for each in averages) for t in (5, 10, 15, 20)]
 
 
 @pytest.mark.parametrize(("head", "seed", "count"), [("iteration", 1, 11), ("iteration, seed 2", 2, 8)])
