@@ -61,7 +61,8 @@ class DreamConfig(RunConfig):
         importance_clip: Upper bound of ``clipped`` importance weights, as a multiple of the mean weight.
         iteration_power: Exponent p of the weight t^p of advantage samples of iteration t; 1: linear CFR. Without effect
             with `bootstrap`, where the samples of a fit are of one iteration.
-        huber_delta: Error of an advantage above which its loss grows linearly; none: squared errors, as in DREAM.
+        huber_delta: Error of an advantage above which its loss, the square up to there, grows linearly; none: squared
+            errors, as in DREAM.
         merge: Merge the samples of each infostate into one row before an advantage net is fitted. The loss is the same,
             with less sampling noise; it helps if the reservoir holds the same infostates many times.
         reservoir: Capacity of each player's advantage reservoir, in rows.
@@ -99,7 +100,7 @@ class DreamConfig(RunConfig):
     importance: Importance = "none"
     importance_clip: float = Field(10.0, gt=0)
     iteration_power: float = Field(1.0, ge=0, le=100)
-    huber_delta: float | None = Field(None, gt=0)
+    huber_delta: float | None = Field(None, ge=1e-6, le=1e6)
     merge: bool = False
     reservoir: int = Field(500_000, ge=1)
     circular: int = Field(500_000, ge=1)
