@@ -50,7 +50,7 @@ class RangeValueLearner(NetLearner):
         seed: int = 0,
     ) -> None:
         split = split_game(game, limit)
-        scale = typical_value(split, network.ranges == "normalised")
+        scale = typical_value(split, network.normalises)
         build = lambda: RangeValueNet(split.encoding, network, scale)  # noqa: E731
         self.loss, self.scale = loss, scale
         self.trainer = Trainer(build, training, device or torch.device("cpu"), seed)
@@ -85,7 +85,7 @@ class RangeValueLearner(NetLearner):
     def _loss(self, part: NDArray[np.void]) -> Tensor:
         net, tensor = self.trainer.net, self.trainer.tensor
         public = tensor(part["public"].astype(np.int64))
-        ranges, values = inputs_and_values(part, net.split_at, net.normalises)
+        ranges, values = inputs_and_values(part, net.split_at, net.settings.normalises)
         with self.trainer.autocast():
             found = self.trainer.model(public, tensor(ranges))
         wanted = tensor(values) / self.scale
@@ -131,7 +131,7 @@ def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8
     for begin in range(0, len(rows), piece):
         part = rows[begin : begin + piece]
         public = torch.from_numpy(part["public"].astype(np.int64))
-        ranges, values = inputs_and_values(part, net.split_at, net.normalises)
+        ranges, values = inputs_and_values(part, net.split_at, net.settings.normalises)
         with torch.inference_mode():
             found = net(public, torch.from_numpy(ranges))
             mask = net.mask[public]
@@ -147,9 +147,9 @@ def validation_losses(net: RangeValueNet, rows: NDArray[np.void], piece: int = 8
 
 def _to_game(net: RangeValueNet, rows: NDArray[np.void]) -> Tensor | float:
     """Returns the factor of a net's values for those of the game: where its ranges sum to 1, the other's reach."""
-    if not net.normalises:
+    if not net.settings.normalises:
         return 1.0
-    return torch.from_numpy(reaches(rows, net.split_at, net.mask.shape[1] - net.split_at, of_other=True)).double()
+    return torch.from_numpy(reaches(rows, net.split_at, of_other=True)).double()
 
 
 __all__ = ["RangeValueLearner", "summed_loss", "validation_losses"]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from learners.value_functions.parts import Pair, Split
 from learners.value_functions.public import Encoding
 from learners.value_functions.settings import ValueNetSettings
-from learners.value_functions.trunks import normalise
+from learners.value_functions.trunks import normalise, sums_by_public
 
 _TINY = 1e-30
 """Reach probability below which a public state counts as one that no player reaches."""
@@ -58,17 +58,12 @@ class RangeValueNet(nn.Module):
         gain = torch.cat([counts[0].sqrt().repeat(encoding.widths[0]), counts[1].sqrt().repeat(encoding.widths[1])])
         self.register_buffer("gain", gain, persistent=False)
 
-    @property
-    def normalises(self) -> bool:
-        """Whether its ranges sum to 1."""
-        return self.settings.ranges == "normalised"
-
     def forward(self, public: Tensor, ranges: Tensor) -> Tensor:
         """Values in units of `scale`, `[B, W]`, of public states `int64[B]` and ranges `float32[B, W]`."""
         mask = self.mask[public]
         values = self.layers(torch.cat([self.features[public], ranges * self.gain], dim=1)) * mask
         if self.settings.zero_sum:
-            share = 0.5 if self.normalises else 1 / ranges.sum(dim=1, keepdim=True).clamp_min(_TINY)
+            share = 0.5 if self.settings.normalises else 1 / ranges.sum(dim=1, keepdim=True).clamp_min(_TINY)
             values = values - share * (values * ranges).sum(dim=1, keepdim=True) * mask
         found: Tensor = values
         return found
@@ -112,8 +107,11 @@ class NetValues:
     def values(self, ranges: Pair) -> Pair:
         """Counterfactual values of each player's histories for both players' ranges, `[H, K]` of each player."""
         encoding, batch = self.split.encoding, ranges[0].shape[1]
-        scaled, sums = normalise(self.split, ranges)
-        scaled = scaled if self.net.normalises else ranges
+        if self.net.settings.normalises:
+            scaled, factors = normalise(self.split, ranges)
+        else:
+            first, second = (sums_by_public(self.split, player, ranges[player]) > 0 for player in (0, 1))
+            scaled, factors = ranges, (first, second)
         inputs = rows_of(encoding, (scaled[0].astype(np.float32), scaled[1].astype(np.float32)))
         public = torch.arange(encoding.num_public).repeat_interleave(batch)
         with torch.inference_mode():
@@ -122,8 +120,7 @@ class NetValues:
         values = []
         for player in (0, 1):
             own = found[:, :, encoding.columns(player)].transpose(0, 2, 1)
-            other = sums[1 - player][encoding.public[player]]
-            values.append(encoding.gather(player, own) * (other if self.net.normalises else other > 0))
+            values.append(encoding.gather(player, own) * factors[1 - player][encoding.public[player]])
         return values[0], values[1]
 
 

@@ -80,18 +80,16 @@ def inputs_and_values(
     ranges, values = np.ascontiguousarray(rows["ranges"]), np.ascontiguousarray(rows["values"])
     if normalised:
         return ranges, values
-    own = reaches(rows, split_at, ranges.shape[1] - split_at)
-    other = reaches(rows, split_at, ranges.shape[1] - split_at, of_other=True)
-    return ranges * own, values * other
+    return ranges * reaches(rows, split_at), values * reaches(rows, split_at, of_other=True)
 
 
-def reaches(rows: NDArray[np.void], first: int, second: int, of_other: bool = False) -> NDArray[np.float32]:
+def reaches(rows: NDArray[np.void], split_at: int, of_other: bool = False) -> NDArray[np.float32]:
     """The sum of the range of each place's player, or of the other one, in the public state, `float32[B, W]`.
 
     Chance is left out, so that it may exceed 1 where a player has several hands.
     """
     sums = rows["sums"][:, ::-1] if of_other else rows["sums"]
-    return np.repeat(sums.astype(np.float32), [first, second], axis=1)
+    return np.repeat(sums.astype(np.float32), [split_at, rows["ranges"].shape[1] - split_at], axis=1)
 
 
 def typical_value(split: Split, normalised: bool = True) -> float:

@@ -28,6 +28,11 @@ class ValueNetSettings(Settings):
     zero_sum: bool = True
     ranges: Literal["normalised", "reach"] = "normalised"
 
+    @property
+    def normalises(self) -> bool:
+        """Whether ranges sum to 1."""
+        return self.ranges == "normalised"
+
 
 class ValueSolving(Settings):
     """Settings of the samples: how policies of the trunk are drawn, and how the bottom below them is solved.

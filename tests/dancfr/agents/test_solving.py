@@ -209,6 +209,7 @@ def test_wrong_use_is_one_line_before_work_starts(command: Command, arguments: t
     ("arguments", "says"),
     [
         (("rush", "--game", "geister"), "geister has no tree"),
+        (("random", "--game", "geister"), "geister has no tree"),
         (("random", "--game", "geister"), "`dancfr exploit` (dancfr.best_response in Python) trains a response"),
         (("random", "--game", "goofspiel", "--option", "cards=14"), "cards must be from 2 to 13"),
         (("none.safetensors", "--game", "kuhn"), "none.safetensors does not exist"),

@@ -13,6 +13,7 @@ import pytest
 from dancfr.papers.given_runs import given_runs
 from dancfr.papers.paper000 import SCALES, win_rate_rows
 from dancfr.report.history import History
+from tests.dancfr.papers.pages import split_row, table
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = ROOT / "docs" / "records" / "paper000"
@@ -139,10 +140,22 @@ def test_the_page_agrees_with_the_record_of_what_a_baseline_is_worth(head: str, 
 def test_the_guide_agrees_with_the_record_of_the_worst_case() -> None:
     record = json.loads((ROOT / "docs" / "records" / "geister-worst-case.json").read_text())
     rates = {(match["against"], match["ghosts_left"]): match["win_rate"] for match in record["matches"]}
-    rows = _table("| against | without the rule |", (ROOT / "docs" / "how-to" / "search.md").read_text())[1:]
+    rows = table("| against | without the rule |", (ROOT / "docs" / "how-to" / "search.md").read_text())[1:]
     left = (0, 2, 4, 6)
     shown = {(each[0].strip("`"), n): cell for each in rows for n, cell in zip(left, each[1:5], strict=True) if cell}
     assert {key: f"{100 * rate:.1f}" for key, rate in rates.items()} == shown
+
+
+def test_the_page_agrees_with_the_record_of_inputs_about_hidden_hands() -> None:
+    page = (ROOT / "docs" / "results" / "guandan-beliefs.md").read_text()
+    rows = table("| inputs behind those of `plans` | seed 7 |", page)[1:]
+    runs = json.loads((ROOT / "docs" / "records" / "guandan-inputs.json").read_text())["runs"]
+    rates = {(run["inputs"], run["seed"]): f"{run['after_150']:.1f}, {run['after_300']:.1f}" for run in runs}
+    kinds = ("none", "belief", "oracle", "evidence")
+    assert len(rates) == len(runs) == 2 * len(kinds)
+    for kind, cells in zip(kinds, rows, strict=True):
+        assert kind in cells[0]
+        assert cells[2:4] == [rates[kind, seed] for seed in (8, 9)]
 
 
 def _rates(arm: Mapping[str, Any], policy: str, iteration: int) -> str:
@@ -151,18 +164,14 @@ def _rates(arm: Mapping[str, Any], policy: str, iteration: int) -> str:
     return " / ".join(f"{rates[iteration, policy, opponent]:.1f}" for opponent in ("random", "heuristic"))
 
 
-def _table(head: str, page: str = PAGE) -> list[list[str]]:
-    """The cells of the table whose head begins so, without the line below it."""
-    lines = iter(page.splitlines())
-    first = next(line for line in lines if line.startswith(head))
-    next(lines)
-    return [_cells(first), *map(_cells, takewhile(lambda line: line.startswith("| "), lines))]
+def _table(head: str) -> list[list[str]]:
+    return table(head, PAGE)
 
 
 def _readings() -> list[tuple[str, list[str]]]:
     """The change of each row of the page's table, and its other cells."""
     found: list[tuple[str, list[str]]] = []
-    for name, *cells in _table("| change | seed |", READINGS_PAGE)[1:]:
+    for name, *cells in table("| change | seed |", READINGS_PAGE)[1:]:
         words = [*re.findall(r"`([^`]*)`", name), *([BOUNDS] if name.endswith("and bounds") else [])]
         found.append((" ".join(words) if name else found[-1][0], cells))
     return found
@@ -176,13 +185,9 @@ def _columns(name: str) -> dict[str, dict[int, str]]:
     setting, seed = name.rsplit("-seed", 1)
     head = f"`{setting}`" if seed == "1" else f"`{setting}`, seed {seed}"
     lines = iter(PAGE.splitlines())
-    heads = next(cells for line in lines if head in (cells := _cells(line)))
+    heads = next(found for line in lines if head in (found := split_row(line)))
     next(lines)
-    opponents = [cell.strip("`") for cell in _cells(next(lines))]
-    rows = [_cells(line) for line in takewhile(lambda line: line.startswith("| "), lines)]
+    opponents = [cell.strip("`") for cell in split_row(next(lines))]
+    rows = [split_row(line) for line in takewhile(lambda line: line.startswith("| "), lines)]
     first = heads.index(head)
     return {opponents[column]: {int(row[0]): row[column] for row in rows} for column in (first, first + 1)}
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.split("|")[1:-1]]

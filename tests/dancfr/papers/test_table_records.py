@@ -4,11 +4,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.dancfr.papers.pages import split_row, table
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = {path.stem: path for paper in ("paper001", "paper002") for path in (ROOT / "docs/records" / paper).iterdir()}
@@ -176,11 +177,16 @@ def test_the_page_of_cheat_agrees_with_the_record_of_averages() -> None:
 
 def test_the_page_of_cheat_agrees_with_the_record_of_histories() -> None:
     """Each reading that the page shows, in each game and table that it shows it for."""
+    heads = {False: "| history | History-Aware in", True: "| history | History-Aware† in"}
+    shown_rows = {
+        abstracted: {name.removesuffix(" (ours)"): counts for name, *counts in table(head, CHEAT)[1:]}
+        for abstracted, head in heads.items()
+    }
     seen = 0
     for name, row in _cells("cheat-histories").items():
         who, _, reading = name.partition(", ")
         agent = who.split(" ")[0]
-        rows = _tables_of_histories()["†" in agent]
+        rows = shown_rows["†" in agent]
         if reading in rows:
             counts = rows[reading][agent.startswith("General")]
             shown = re.search(rf"\b{row['ours']:,.0f} \(([+-]\d+) %\)", counts)
@@ -188,16 +194,6 @@ def test_the_page_of_cheat_agrees_with_the_record_of_histories() -> None:
             assert abs(int(shown[1]) - 100 * (row["ours"] / row["paper"] - 1)) < 0.52, name
             seen += 1
     assert seen > 80
-
-
-def _tables_of_histories() -> dict[bool, dict[str, list[str]]]:
-    """By whether it is the table with abstraction, the cells of both agents by reading."""
-    found = {}
-    for abstracted, head in ((False, "| history | History-Aware in"), (True, "| history | History-Aware† in")):
-        lines = CHEAT[CHEAT.index(head) :].splitlines()[2:]
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in takewhile(bool, lines)]
-        found[abstracted] = {name.removesuffix(" (ours)"): cells for name, *cells in rows}
-    return found
 
 
 @pytest.mark.parametrize("name", QUOTES)
@@ -211,5 +207,5 @@ def test_the_page_of_reproductions_quotes_a_record(name: str) -> None:
 def test_the_page_of_belief_states_agrees_with_a_record(name: str, variant: str) -> None:
     cells = _cells(name)
     (row,) = [line for line in BELIEFS.splitlines() if f"(`{variant}`)" in line]
-    shown = [cell.strip() for cell in row.strip("|").split("|")]
+    shown = split_row(row)
     assert [shown[2], shown[4], shown[5]] == [_mean(cells[f"{variant}/{bot}"]) for bot in BOTS]
