@@ -186,7 +186,9 @@ def read_card(folder: Path) -> Card:
 def summary(card: Card) -> str:
     """One line with the description of an agent and its figures."""
     parts = [card.description]
-    parts += [f"wins {100 * match.win_rate:.1f} % against {match.opponent}" for match in card.strength]
+    if card.strength:
+        matches = ", ".join(f"{100 * match.win_rate:.1f} % against {match.opponent}" for match in card.strength)
+        parts.append(f"wins {matches}")
     if (found := card.exploitability) is not None:
         exact = found.kind == "exact"
         response = f"a response of {describe_effort(found.minutes, found.decisions)} wins {found.value:+.3f}"

@@ -29,7 +29,7 @@ def agents(
         found = result["agents"]
         if not found:
             return f"there are no agents for {result['game']}"
-        told = output.table(found, list(found[0]))
+        told = output.table(found, list(found[0]), wrap=True)
         if game is None:
             told += f"\n\nthese are for {result['game']}; for another game: dancfr agents GAME"
         return told

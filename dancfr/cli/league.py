@@ -7,6 +7,7 @@ import typer
 
 from dancfr.cli import output
 from dancfr.cli.app import Command, GameOptions, Json, RayAddress, app
+from dancfr.cli.ratings_text import describe_league
 
 
 @app.command(cls=Command)
@@ -69,4 +70,4 @@ def league(
         )
         return play_league(request, write_matrix)
 
-    output.deliver(compute, as_json, output.describe_league)
+    output.deliver(compute, as_json, describe_league)

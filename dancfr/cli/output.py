@@ -2,9 +2,11 @@
 
 import io
 import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from dancfr.errors import printable, warn
@@ -12,6 +14,8 @@ from dancfr.notebooks import percent
 from dancfr.values import show
 
 Result = dict[str, Any]
+LEAST_WIDTH = 40
+"""Width of a column that is wrapped, in a terminal that is too narrow for the columns before it."""
 
 
 def deliver(compute: Callable[[], Result], as_json: bool, describe: Callable[[Result], str]) -> None:
@@ -59,11 +63,23 @@ class _Printed(io.TextIOBase):
             self.write("\n")
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Formats the named columns as an aligned table with a header line."""
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], wrap: bool = False) -> str:
+    """Formats the named columns as an aligned table with a header line.
+
+    Args:
+        rows: The rows, by column.
+        columns: Names of the columns.
+        wrap: Whether texts in the last column are broken to fit into the terminal, if there is one.
+    """
     cells = [list(columns), *([printable(show(row.get(column, ""))) for column in columns] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+    before = sum(widths[:-1]) + 2 * (len(columns) - 1)
+    wide = get_terminal_size((0, 0)).columns if wrap else 0
+    lines = []
+    for *first, last in cells:
+        begun = "".join(f"{cell.ljust(width)}  " for cell, width in zip(first, widths, strict=False))
+        parts = textwrap.wrap(last, max(wide - before, LEAST_WIDTH), break_on_hyphens=False) if wide else [last]
+        lines += [begun + "".join(parts[:1]), *(" " * before + part for part in parts[1:])]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -243,77 +259,9 @@ def describe_exploit(result: Result) -> str:
     return "\n".join([*lines, *result.get("files", [])])
 
 
-def describe_tournament(result: Result) -> str:
-    """Formats the result of `dancfr tournament`: a cross-table of win rates or of mean returns, and ratings."""
-    from dancfr.agents.tournament import SEVERAL, by_returns, describe_cell
-
-    told = "return [95 % interval]" if by_returns(result) else "won, in % [95 % interval]"
-    agents, cells, rated = result["agents"], result["table"], result["ratings"]
-    rows = []
-    for row in agents:
-        line = {told: row}
-        for column in agents:
-            found = cells[row].get(column)
-            line[f"against {column}"] = describe_cell(found) if found else "-"
-        rows.append(line | ({"rating": f"{rated[row]:+.0f}"} if rated else {}))
-    seats = "" if rated else f": {SEVERAL}"
-    lines = [f"{result['games']:,} games of {result['game']} each{seats}", "", table(rows, list(rows[0]))]
-    if not by_returns(result) and any(differ_in_size(pair["mean_return"], pair) for pair in result["pairs"]):
-        lines += ["", "win rates and ratings count games, not how much is won in them; mean return per game:"]
-        lines += [f"  {pair['agent']} against {pair['against']}: {describe_cell(pair)}" for pair in result["pairs"]]
-    return "\n".join(lines)
-
-
 def differ_in_size(mean: float, match: Mapping[str, Any]) -> bool:
     """Whether games returned other values than 1, 0 and -1, so that the win rate does not determine the mean return."""
     return bool(abs(mean - (match["wins"] - match["losses"]) / match["games"]) > 1e-9)
-
-
-def describe_league(result: Result) -> str:
-    """Formats the result of `dancfr league`: ratings, win rates by place, and how well the ratings fit."""
-    ratings, cells, by_returns = result["ratings"], result["table"], result["stakes"] is not None
-    names = [each["agent"] for each in ratings]
-    rows = []
-    for place, each in enumerate(ratings, 1):
-        low, high = each["ci95"]
-        row = {
-            "": place,
-            "agent": each["agent"],
-            "Elo [95 % interval]": f"{each['rating']:+.0f} [{low:+.0f}, {high:+.0f}]",
-        }
-        row["games"] = f"{each['games']:,}"
-        for column, name in enumerate(names, 1):
-            found = cells[each["agent"]].get(name)
-            share = "" if found is None else f"{100 * found['win_rate']:.1f}"
-            row[f"v {column}"] = "-" if found is None else f"{found['mean_return']:+.3g}" if by_returns else share
-        rows.append(row)
-    lines = [
-        f"{result['games']:,} games of {result['game']}, {result['games_now']:,} of them now; Elo relative to the "
-        f"mean; {'mean return' if by_returns else 'games won in %'} against the agent of each place",
-        f"\n{table(rows, list(rows[0]))}\n",
-        *_fit_of_ratings(result),
-        "next: " + ", ".join(f"{one} against {other}" for one, other in result["next"][:3]),
-    ]
-    return "\n".join([*lines, *result["files"]])
-
-
-def _fit_of_ratings(result: Result) -> list[str]:
-    """Describes how far the results are from those that the ratings expect."""
-    fit = result["fit"]
-    lines = [
-        f"scores differ from what the ratings expect by {100 * fit['deviation']:.1f} points (root mean square over "
-        f"pairs), where chance alone would give {100 * fit['noise']:.1f}"
-    ]
-    if (worst := fit["worst"]) is not None:
-        names = (worst["agent"], worst["against"])
-        pair = next(each for each in result["pairs"] if {each["agent"], each["against"]} == set(names))
-        shares = [pair["score"], pair["expected"]]
-        score, expected = shares if pair["agent"] == names[0] else [1 - share for share in shares]
-        lines.append(
-            f"largest: {names[0]} scores {percent(score)} against {names[1]}, where {percent(expected)} are expected "
-            f"({worst['residual']:.1f} standard deviations)"
-        )
-    return lines
 
 
 FEW = 3

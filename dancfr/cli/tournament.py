@@ -6,6 +6,7 @@ import typer
 
 from dancfr.cli import output
 from dancfr.cli.app import Command, GameOptions, Json, app
+from dancfr.cli.ratings_text import describe_tournament
 from dancfr.errors import UsageError
 
 
@@ -34,4 +35,4 @@ def tournament(
 
         return play_tournament(agents, game_of(agents, game), games, seed, options=option or ()).as_dict()
 
-    output.deliver(compute, as_json, output.describe_tournament)
+    output.deliver(compute, as_json, describe_tournament)

@@ -27,6 +27,7 @@ from dancfr.runs.folder import (
     refuse_content,
     refuse_old,
     refuse_other_game,
+    refuse_packed,
     version_of_game,
     write_json,
 )
@@ -116,12 +117,14 @@ class Run:
 
         Raises:
             UsageError: there is no run, its config.json is damaged, another process trains it, or it is to be resumed
-                and was started by a version of dancfr that is too old, or on another version of its game.
+                and is a packed agent, or was started by a version of dancfr that is too old, or on another version of
+                its game.
         """
         path = Path(path)
         info = read_info(path)
         lock = None
         if writing:
+            refuse_packed(path)
             refuse_old(path, info)
             refuse_other_game(path, info)
             for folder in ("checkpoints", "strategies"):

@@ -134,7 +134,9 @@ def choose_planned(states, strengths, manners, rows, actions):
 
 
 class PlannerBot(GuanDanBot):
-    """Plays by the cheapest split of its hand, see the module. Deterministic; implements `envs.agent.ListedAgent`.
+    """Splits its hand into the cheapest plays and follows that plan, helping its partner.
+
+    Deterministic; implements `envs.agent.ListedAgent`.
 
     Raises:
         ValueError: `begin` is called with a game other than GuanDan.

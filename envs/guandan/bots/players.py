@@ -101,7 +101,9 @@ class RandomBot(Named):
 
 
 class GreedyBot(GuanDanBot):
-    """Plays the weakest sufficient action, see the module. Deterministic; implements `envs.agent.ListedAgent`.
+    """Plays the weakest action that beats the last move, bombs only if nothing else does.
+
+    Deterministic; implements `envs.agent.ListedAgent`.
 
     Raises:
         ValueError: `begin` is called with a game other than GuanDan.

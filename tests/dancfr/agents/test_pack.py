@@ -84,6 +84,12 @@ def test_a_packed_mixture_plays_as_the_run_and_is_smaller(run: Path, tmp_path: P
         make_agent(f"{tmp_path / 'small'}?average=last", LEDUC)
 
 
+def test_a_packed_agent_cannot_be_resumed(run: Path, tmp_path: Path) -> None:
+    pack(PackRequest(str(run), tmp_path / "small"))
+    with pytest.raises(UsageError, match=r"small is a packed agent, without the record .*: name the folder of the run"):
+        Run.open(tmp_path / "small", writing=True)
+
+
 def test_options_of_the_name_are_packed(run: Path, tmp_path: Path) -> None:
     pack(PackRequest(f"{run}?average=weights&threshold=0.25", tmp_path / "weights"))
     pack(PackRequest(f"{run}?average=last", tmp_path / "last"))

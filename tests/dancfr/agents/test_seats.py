@@ -12,7 +12,8 @@ import dancfr
 from dancfr.agents.league.membership import LeagueRequest, apply_request
 from dancfr.agents.match import play as play_match
 from dancfr.agents.tournament import tournament
-from dancfr.cli.output import describe_match, describe_tournament
+from dancfr.cli.output import describe_match
+from dancfr.cli.ratings_text import describe_tournament
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import AgentError, MatchResult, Record, play, summary
 from dancfr.evaluation.sides import sides_of

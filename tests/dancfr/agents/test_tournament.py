@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dancfr.agents.functions import policy_agent
 from dancfr.agents.match_rules import match_rules
 from dancfr.agents.tournament import play_pairs, standings_of, tournament
-from dancfr.cli.output import describe_tournament
+from dancfr.cli.ratings_text import describe_tournament
 from dancfr.errors import UsageError
 from dancfr.evaluation.arena import AgentError, Record, play, summary
 from envs.game import States

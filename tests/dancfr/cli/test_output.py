@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dancfr.cli.output import deliver, describe_match
+from dancfr.cli.output import LEAST_WIDTH, deliver, describe_match, table
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import make_game
 from envs.players import RandomAgent
@@ -14,6 +14,23 @@ SEATS = {
     "first": {"games": 50, "wins": 9, "draws": 1, "losses": 40, "win_rate": 0.18},
     "second": {"games": 50, "wins": 7, "draws": 0, "losses": 43, "win_rate": 0.14},
 }
+
+
+def test_a_table_is_wrapped_to_fit_into_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"name": "one", "text": " ".join(["word"] * 20)}, {"name": "other", "text": ""}]
+    columns = list(rows[0])
+    whole = table(rows, columns).splitlines()
+    assert whole[0].split() == columns
+    assert len(whole) == 3
+    monkeypatch.setenv("COLUMNS", "200")
+    assert table(rows, columns, wrap=True).splitlines() == whole
+    monkeypatch.setenv("COLUMNS", "60")
+    wrapped = table(rows, columns, wrap=True).splitlines()
+    assert [len(line) for line in wrapped] == [11, 56, 56, 5]
+    assert wrapped[2].startswith(" " * 7 + "word")
+    assert "".join(wrapped[1:3]).count("word") == 20
+    monkeypatch.setenv("COLUMNS", "1")
+    assert max(map(len, table(rows, columns, wrap=True).splitlines())) <= 7 + LEAST_WIDTH
 
 
 def match(**changes: Any) -> dict[str, Any]:
