@@ -5,11 +5,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from actors.explained import Explained
 from actors.solving import SolverServer
 from envs.cheat import Cheat
 from envs.game import GameBase
 from learners.cheat_cfr.keys import KeyForm
-from learners.cheat_cfr.solver import CheatSolver
+from learners.cheat_cfr.solver import CheatSolver, HistoryTooLong
+
+
+class TooManyTurns(Explained):
+    """A game can have more turns than an infoset key holds."""
+
+    wrong_use = True
 
 
 class CheatSolverServer(SolverServer):
@@ -37,8 +44,16 @@ class CheatSolverServer(SolverServer):
             self.solver.enter(game)
 
     def run(self, iterations: int) -> dict[str, float]:
+        """Runs iterations; returns the metrics of the table.
+
+        Raises:
+            TooManyTurns: see `learners.cheat_cfr.solver.HistoryTooLong`.
+        """
         before = self.solver.nodes
-        value = self.solver.run(iterations)
+        try:
+            value = self.solver.run(iterations)
+        except HistoryTooLong as error:
+            raise TooManyTurns(str(error)) from None
         table = self.solver.table
         return {
             "health": self.solver.game.health,

@@ -44,6 +44,7 @@ class Trainer:
         steps: Updates of the last fit, or of the one under way.
         ranks: The processes that train the same net, see `join`.
         done: Part of the run that is done, for settings that change along it; whoever calls for a fit sets it.
+        cure: What `fit` advises to do about the learning rate, or in its place, where the loss is not finite.
     """
 
     def __init__(self, build: Callable[[], nn.Module], settings: Fitting, device: torch.device, seed: int) -> None:
@@ -55,6 +56,7 @@ class Trainer:
         self.steps = 0
         self.ranks = Ranks()
         self.done = 0.0
+        self.cure = "lower it"
         self.net: Any
         self.model: nn.Module
         self.optimiser: torch.optim.Optimizer
@@ -180,7 +182,7 @@ class Trainer:
         """
         sums = self.ranks.sum(torch.stack([total.double(), total.new_tensor(rows, dtype=torch.float64)]))
         loss, rows = float(sums[0]) / max(batches, 1), int(sums[1])
-        self.check_loss(loss, "lower it, or bound the targets (sampling.target_clip)")
+        self.check_loss(loss, self.cure)
         return {"loss": loss, "rows": rows}
 
     def check_loss(self, loss: float, cure: str) -> None:

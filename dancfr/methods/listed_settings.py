@@ -77,6 +77,12 @@ class ListedConfig(RunConfig):
             )
         return self
 
+    @model_validator(mode="after")
+    def _newest_rows_are_trained_on(self) -> Self:
+        if self.overlap and self.training.max_age == 1:
+            raise ValueError("training.max_age must be at least 2 with overlap=true: its newest rows are two fits old")
+        return self
+
     def check(self) -> None:
         """Raises UsageError if the game, its options, the network and the opponents are not compatible."""
         from dancfr.games.registry import make_game

@@ -74,6 +74,7 @@ class AdvantageLearner(ValueNetLearner):
         seed: int = 0,
     ) -> None:
         super().__init__(game, network, training, device=device, seed=seed)
+        self.trainer.cure = "lower it, or bound the targets (sampling.target_clip)"
         self.importance = importance
         self.importance_clip = importance_clip
         self.iteration_power = iteration_power

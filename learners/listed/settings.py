@@ -89,8 +89,8 @@ class ListedTrainingSettings(Settings):
         epsilon: Term that the optimiser adds to the root mean square of a gradient before it divides by it; with
             ``rmsprop_tf``, to the mean square.
         clip: Maximum norm of the gradient; None does not clip it.
-        max_age: K: rows played by weights that were sent more than K iterations ago are counted but not trained on;
-            None trains on all rows of the pool.
+        max_age: K: rows that were played by the weights of more than K fits before are counted but not trained on. The
+            newest rows are one fit old, or two with `overlap`. None trains on all rows of the pool.
         weight_average: Exponent of a running average of the weights, which the actors play by. The n-th minibatch has a
             weight of n to this power. 0 uses the latest weights.
         win_bonus: Points added to the return of a win and subtracted from that of a loss; with 0, three wins by one

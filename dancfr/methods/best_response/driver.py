@@ -81,7 +81,7 @@ class BestResponse(Loop):
         self._next_look = 1
         self._version = 0
         self._game_s = 0.0  # CPU seconds of a measured game
-        self._fitting: dict[int, tuple[Ref, Ref]] = {}
+        self._fitting: dict[int, list[tuple[Ref, Ref]]] = {}  # a fit for each epoch
         self._fitted: tuple[Row, dict[int, Weights]] | None = None
 
     def learn(self) -> None:
@@ -148,16 +148,16 @@ class BestResponse(Loop):
         if not self._fitting:
             return
         self.progress.phase("training")
-        results = {member: self.get(list(fit)) for member, fit in self._fitting.items()}
+        results = {member: [self.get(list(fit)) for fit in fits] for member, fits in self._fitting.items()}
         self._fitting = {}
-        metrics = [found for found, _ in results.values()]
+        metrics = [found for epochs in results.values() for found, _ in epochs]
         self.actors.cpu += sum(found["cpu"] for found in metrics)
-        for member, (found, _) in results.items():
-            self.efforts[member].add(0, found["cpu"])
+        for member, epochs in results.items():
+            self.efforts[member].add(0, sum(found["cpu"] for found, _ in epochs))
         means = {key: sum(found[key] for found in metrics) / len(metrics) for key in metrics[0]}
         row = {f"learner/{key}": means[key] for key in ("entropy", "explained", "clipped", "rows_per_second")}
         row |= {"loss/policy": means["loss"], "time/fit_s": sum(found["seconds"] for found in metrics)}
-        self._fitted = row, {member: weights for member, (_, weights) in results.items()}
+        self._fitted = row, {member: epochs[-1][1] for member, epochs in results.items()}
 
     def publish(self, row: Row) -> None:
         """Lets the newest nets play from now on."""
@@ -180,13 +180,15 @@ class BestResponse(Loop):
         )
 
     def start_fits(self, t: int) -> None:
-        """Starts the fits of the responses; they are waited for after the next games."""
+        """Starts the fits of the responses, one for each epoch; they are waited for after the next games."""
         done = min(max(self.spent(), self.config.part_done(t - 1, self.samples, self.elapsed())), 1.0)
         for member in self.trained:
-            seed = (self.config.seed, t, member, Stream.FIT)
-            self._fitting[member] = self.actors.learner.call_pair(
-                LearnerServer.fit, member, t, self.actors.buffers[member], seed, done
-            )
+            buffer = self.actors.buffers[member]
+            self._fitting[member] = []
+            for epoch in range(self.config.training.epochs):
+                seed = (self.config.seed, t, member, *([epoch] if epoch else []), Stream.FIT)
+                fit = self.actors.learner.call_pair(LearnerServer.fit, member, t, buffer, seed, done)
+                self._fitting[member].append(fit)
 
     def look(self, t: int) -> Row:
         """A point of the curve: mean returns of the responses in each seat."""

@@ -64,7 +64,8 @@ class DreamConfig(RunConfig):
         huber_delta: Error of an advantage above which its loss, the square up to there, grows linearly; none: squared
             errors, as in DREAM.
         merge: Merge the samples of each infostate into one row before an advantage net is fitted. The loss is the same,
-            with less sampling noise; it helps if the reservoir holds the same infostates many times.
+            with less sampling noise; it helps if the reservoir holds the same infostates many times. Not with
+            `huber_delta`, whose loss is not that of the mean.
         reservoir: Capacity of each player's advantage reservoir, in rows.
         circular: Capacity of each player's circular buffer for baselines, in rows.
         policy_net: Train nets of the average policy at each evaluation, as in Deep CFR. With outcome sampling the
@@ -137,6 +138,8 @@ class DreamConfig(RunConfig):
             raise ValueError(
                 "sampling.estimator=history requires baseline=true and baseline_games, which train the history values"
             )
+        if self.merge and self.huber_delta is not None:
+            raise ValueError("huber_delta requires merge=false: a merged row is a mean, in which no error stands out")
         if "net" in (self.average, self.evaluation.average) and not self.policy_net:
             raise ValueError("average=net requires policy_net=true, which trains these nets")
         return self

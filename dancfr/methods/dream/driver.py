@@ -5,6 +5,7 @@ and evaluations run in parallel with the training. Inline runs have the same dat
 nets for the same seed.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -31,6 +32,9 @@ from dancfr.runs.run import Run
 from dancfr.watch.progress import Progress
 from dancfr.watch.tracking import Tracker
 from learners.networks.settings import Weights
+
+TINY = 1e-9
+"""Added to a sum of shares before it is rounded down, so that 10 chunks of 0.3 are 3."""
 
 
 class Dream(Loop):
@@ -192,7 +196,8 @@ class Dream(Loop):
 
     def _weights_by_chunk(self, t: int, traverser: int, chunks: int, baseline: Weights | None) -> list[Ref]:
         """Returns the nets of each chunk: first the newest nets, then former nets of the opponents (a fraction
-        `config.history` of the chunks), then no nets of the opponents, who play uniformly (`config.uniform`)."""
+        `config.history` of the chunks), then no nets of the opponents, who play uniformly (`config.uniform`). Parts of
+        chunks are carried over to the player's next iteration."""
         config, put = self.config, self.actors.runtime.put
         others = [other for other in range(config.players) if other != traverser]
 
@@ -203,8 +208,8 @@ class Dream(Loop):
             return put(TraversalWeights(t - 1, tuple(policies), baseline))
 
         former = {o: [f.iteration for f in self.run.list_strategies(o) if f.iteration < t] for o in others}
-        historic = round(config.history * chunks) if all(former.values()) else 0
-        uniform = min(round(config.uniform * chunks), chunks - historic)
+        historic, uniform = shares_of_chunks(config.history, config.uniform, config.own_count(t), chunks)
+        historic = historic if all(former.values()) else 0
         rng = np.random.default_rng(np.random.SeedSequence((config.seed, t, traverser, Stream.OPPONENTS)))
         drawn = [draw_former(former[other], historic, config.history_power, rng) for other in others]
         count = chunks - historic - uniform
@@ -287,6 +292,18 @@ train = partial(run_to_end, Dream)
 
 SAMPLES = {"advantage": "advantages", "transitions": "transitions", "decisions": "decisions"}
 """Key of `Dream.samples` for each count of the record."""
+
+
+def shares_of_chunks(history: float, uniform: float, count: int, chunks: int) -> tuple[int, int]:
+    """Returns in how many chunks of a player's `count`-th iteration opponents play by former nets, and uniformly.
+
+    Over the iterations both add up to their fractions of all chunks, rounded down.
+    """
+    if not (apart := history + uniform):
+        return 0, 0
+    before, after = (math.floor(n * chunks * apart + TINY) for n in (count - 1, count))
+    former = math.floor(after * history / apart + TINY) - math.floor(before * history / apart + TINY)
+    return former, after - before - former
 
 
 def draw_former(former: list[int], count: int, power: float, rng: np.random.Generator) -> list[int]:

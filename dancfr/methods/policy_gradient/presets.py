@@ -172,7 +172,7 @@ PRESETS = (
     Preset(
         "geister-policy-gradient-responses",
         RESPONSES,
-        "begins with pretrained:geister and meets two responses to it that learn faster than it, an hour",
+        "begins with pretrained:geister and meets two fast learners, a copy of it and a response, an hour",
     ),
     Preset(
         "mini-geister-policy-gradient",

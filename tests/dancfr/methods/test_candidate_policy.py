@@ -46,6 +46,17 @@ def test_rows_describe_the_policy(tmp_path: Path) -> None:
         assert row["selfplay/age"] == 0, "the newest weights play"
 
 
+def test_overlapping_fits_train_on_rows_that_are_two_fits_old(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"training\.max_age must be at least 2 with overlap=true: "):
+        tiny("overlap=true", "training.max_age=1")
+    for overlap, oldest in (("true", 2), ("false", 1)):
+        folder = tmp_path / f"overlap={overlap}"
+        run_preset(folder, POLICY, tiny("iterations=4", f"overlap={overlap}", f"training.max_age={oldest}"))
+        dropped = [row["learner/dropped"] for row in rows(folder, "train")[1:]]
+        assert len(dropped) == 3
+        assert max(dropped) < 1, "the rows of the last games are trained on"
+
+
 def test_training_begins_with_the_net_of_another_run(tmp_path: Path) -> None:
     run_preset(tmp_path / "values", DMC, listed_runs.tiny(DMC, "iterations=2", *VALUES))
     still = ("iterations=1", "training.learning_rate=1e-9", f"start={tmp_path / 'values'}")

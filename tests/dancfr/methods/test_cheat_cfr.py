@@ -108,6 +108,16 @@ def test_what_does_not_fit_is_refused_in_a_line(overrides: tuple[str, ...], mess
     assert "\n" not in str(caught.value)
 
 
+def test_more_turns_than_a_key_holds_end_the_run_in_a_line(command: Command, tmp_path: Path) -> None:
+    deck = {"ranks": 2, "copies": 1, "dealt": 1, "discards": "sets", "max_discard": 2, "health": 20}
+    options = [f"game_options.{name}={value}" for name, value in deck.items()]
+    words = ("train", "cheat-history-aware", "--inline", "game=cheat", *options, "iterations=2", "evaluation.every=0")
+    found = command(*words, "--run-dir", str(tmp_path / "run"))
+    assert found.code == 2
+    assert "set turns to the number of past turns" in found.err.splitlines()[-1]
+    assert "Traceback" not in found.err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 from dancfr.errors import UsageError
 from dancfr.methods.dream.config import DreamConfig
-from dancfr.methods.dream.driver import draw_former
+from dancfr.methods.dream.driver import draw_former, shares_of_chunks
 from tests.dancfr.methods.table_runs import configured, rows, run_preset, stored
 
 TINY = (
@@ -152,6 +152,30 @@ def test_uniform_opponents_come_in_once_there_are_nets(tmp_path: Path) -> None:
     newest, uniform = stored(tmp_path / "newest"), stored(tmp_path / "uniform")
     assert newest["p0-000001.safetensors"] == uniform["p0-000001.safetensors"]
     assert newest["p1-000002.safetensors"] != uniform["p1-000002.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("history", "uniform", "chunks"),
+    [
+        (0.25, 0.25, 8),
+        (0.5, 0.25, 8),
+        (0.25, 0.25, 1),
+        (0.5, 0.5, 1),
+        (0.6, 0.4, 1),
+        (0.3, 0, 10),
+        (0, 0.01, 3),
+        (1, 0, 2),
+    ],
+)
+def test_shares_of_chunks_are_kept_over_the_iterations(history: float, uniform: float, chunks: int) -> None:
+    iterations = 200
+    found = np.array([shares_of_chunks(history, uniform, count, chunks) for count in range(1, iterations + 1)])
+    assert (found >= 0).all()
+    assert (found.sum(axis=1) <= chunks).all()
+    for column, share in zip(found.T, (history, uniform), strict=True):
+        assert abs(column.sum() - iterations * chunks * share) < 1
+        if share * chunks == round(share * chunks):  # a whole number of chunks in each iteration
+            assert set(column) == {round(share * chunks)}
 
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 2.5])

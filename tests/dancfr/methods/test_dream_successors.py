@@ -116,6 +116,7 @@ def test_games_for_the_baseline_alone_are_counted(tmp_path: Path) -> None:
         (("policy_net=true", "history=0.25"), "policy_net=true requires history=0 and uniform=0"),
         (("policy_net=true", "uniform=0.25"), "policy_net=true requires history=0 and uniform=0"),
         (("bootstrap=dcfr",), r"dcfr\+"),
+        (("merge=true", "huber_delta=1"), r"huber_delta requires merge=false"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(settings: tuple[str, ...], message: str) -> None:

@@ -1,5 +1,6 @@
 """Tests that the agent which `dancfr exploit` measures is the agent that its folder plays, against the same agent."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from dancfr.games.trees import make_tree
 from envs.kuhn.game import Kuhn
 from envs.tree import TreePolicy
 from learners.cfr.players_form import evaluate_form, exact_form
+from learners.storage import load_state
 from tests.dancfr.methods.table_runs import configured, run_preset
 
 RESPONSE = ("rows=2048", "chunk=1024", "training.batch=128", "network.width=32")
@@ -64,3 +66,14 @@ def test_the_folder_plays_what_was_measured(trained: dict[str, Path], tmp_path: 
 
     pack(PackRequest(folder, tmp_path / "packed"))
     assert wins(kuhn, str(tmp_path / "packed"), agent) == pytest.approx(exact, abs=0.01)
+
+
+def test_further_epochs_train_another_response_in_the_same_games(tmp_path: Path) -> None:
+    found = {}
+    for epochs in (1, 3):
+        changes = (*RESPONSE, f"training.epochs={epochs}")
+        request = ExploitRequest("random", "kuhn", games=4000, eval_games=200, seed=1, overrides=changes)
+        found[epochs] = exploit(replace(request, out=tmp_path / str(epochs)))
+    assert found[1]["games"] == found[3]["games"]
+    nets = [load_state(tmp_path / str(epochs) / "best-response.safetensors")[0] for epochs in (1, 3)]
+    assert any((nets[0][name] != nets[1][name]).any() for name in nets[0])
