@@ -125,7 +125,7 @@ class Source:
         info: Content of the packed ``config.json``; None for a tabular strategy.
         files: The files by their paths in the packed folder; arrays of nets are float32.
         exact: See `Packed`.
-        recorded: The exact evaluation of these nets in the record of the run, if it has one.
+        recorded: The exact evaluation of this agent in the record of the run, if it has one.
     """
 
     game: str
@@ -224,7 +224,7 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
         info=info | {"config": packed.config},
         files=packed.files,
         exact=packed.exact,
-        recorded=card_figures.recorded(run, wanted, packed.iteration) if request.nets is None else None,
+        recorded=card_figures.recorded(run, run.config_as(method.config), packed) if request.nets is None else None,
     )
 
 

@@ -191,6 +191,11 @@ def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: 
     record.write_text(written)
     last = pack(PackRequest(f"{tmp_path / 'run'}?average=last", tmp_path / "last", precision="single"))
     assert last["exploitability"] == "computed", "the record has an evaluation of the average alone"
+    resumed = TrainOptions(inline=True, progress=False, resume=True)
+    preset, changes = "dark-hex3-policy-gradient", ["threshold=0.9"]
+    train(TrainRequest(preset, changes, tmp_path / "run", "off", resumed, allow_changes=True))
+    purer = pack(PackRequest(str(tmp_path / "run"), tmp_path / "purer", precision="single"))
+    assert purer["exploitability"] == "computed", "the evaluation in the record is of another threshold"
     with pytest.raises(UsageError, match="exploitability of an agent of dark_hex is computed exactly"):
         pack(PackRequest(str(tmp_path / "run"), tmp_path / "bounded", response_minutes=1))
 
