@@ -14,9 +14,12 @@ from dancfr.agents.pretrained import PREFIX
 from dancfr.agents.team_response import has_teams
 from dancfr.errors import UsageError
 from dancfr.evaluation.exploitability import evaluate_exactly, uniform_nash_conv
-from dancfr.methods.agent_name import AgentName
 from dancfr.methods.best_response.config import FRESH
+from dancfr.methods.packed import Packed
 from dancfr.methods.policy_gradient.starting import starting_net
+from dancfr.methods.settings import RunConfig
+from dancfr.runs.checkpoints import changed
+from dancfr.runs.config import is_among
 from dancfr.runs.run import Run
 from dancfr.watch.following import is_number
 from envs.capabilities import ExactGame
@@ -51,19 +54,23 @@ def is_exact(rules: GameBase, source: "Source") -> bool:
     return source.info is None or isinstance(rules, ExactGame)
 
 
-def recorded(run: Run, wanted: AgentName, iteration: int) -> dict[str, Any] | None:
-    """The exact evaluation of an agent in the record of its run, None if there is none of the form that its name asks
-    for.
+def recorded(run: Run, config: RunConfig, packed: Packed) -> dict[str, Any] | None:
+    """The exact evaluation of a packed agent in the record of its run; None if there is none, or if settings have
+    changed since the start of the run by which the same nets may play otherwise, or may have been evaluated otherwise.
 
     Args:
         run: The run.
-        wanted: Name of the agent.
-        iteration: Iteration of its nets.
+        config: Its configuration.
+        packed: The agent, with all its nets.
     """
-    policy = {(): "average", (("average", "last"),): "last"}.get(wanted.query)
-    rows = run.read_metrics("exploitability")
-    found = [row for row in rows if row.get("iteration") == iteration and row.get("policy") == policy]
-    return found[-1] if policy and found and _is_sound(found[-1]) else None
+    if packed.recorded is None:
+        return None
+    about = {"iteration": packed.iteration, "policy": packed.recorded}
+    found = [row for row in run.read_metrics("exploitability") if about.items() <= row.items()]
+    harmless = config.resumable - config.plays - {"evaluation"}
+    if not found or not _is_sound(found[-1]) or not all(is_among(key, harmless) for key in changed(run, config)):
+        return None
+    return found[-1]
 
 
 def _is_sound(row: Mapping[str, Any]) -> bool:
@@ -84,7 +91,7 @@ def exploitability(
         packed: Folder of the packed agent.
         source: The agent.
         request: The request.
-        known: An exact evaluation of the same weights, see `recorded`; None: it is computed.
+        known: An exact evaluation of the same policy, see `recorded`; None: it is computed.
     """
     shown = f"{PREFIX}{request.wanted_name}"
     rules, _ = match_rules(source.game, (packed,))

@@ -13,10 +13,12 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """A folder beside `folder`, which takes its place when the block ends without an error.
 
     Raises:
-        UsageError: `folder` is a file or is not empty, or is the working folder.
+        UsageError: `folder` is a file or is not empty, or is the working folder or the root of the file system.
         RunError: it could not be written.
     """
     place = folder.resolve()
+    if not place.name:
+        raise UsageError(f"{folder} is the root of the file system: name a folder in it, which is made")
     aside = place.with_name(f".{place.name}.partial")
     try:
         if place == Path.cwd():

@@ -125,7 +125,7 @@ class Source:
         info: Content of the packed ``config.json``; None for a tabular strategy.
         files: The files by their paths in the packed folder; arrays of nets are float32.
         exact: See `Packed`.
-        recorded: The exact evaluation of these nets in the record of the run, if it has one.
+        recorded: The exact evaluation of this agent in the record of the run, if it has one.
     """
 
     game: str
@@ -182,7 +182,7 @@ def _source(request: PackRequest) -> tuple[Source, Card | None]:
     if search is not None:
         raise UsageError(f"{request.agent}: a search is not part of an agent: leave out its options")
     base = Path(wanted.base)
-    earlier = _earlier(base if base.is_dir() else base.parent, wanted, request)
+    earlier = _earlier(base, wanted, request)
     if (base / "config.json").is_file():
         return _from_run(wanted, request, earlier), earlier
     if not wanted.base.endswith(".safetensors"):
@@ -196,9 +196,10 @@ def _source(request: PackRequest) -> tuple[Source, Card | None]:
     return _from_table(base, request, earlier), earlier
 
 
-def _earlier(folder: Path, wanted: AgentName, request: PackRequest) -> Card | None:
+def _earlier(base: Path, wanted: AgentName, request: PackRequest) -> Card | None:
     """The previous card of an agent, without the fields that packing it again invalidates."""
-    if not (folder / CARD).is_file():
+    folder = base if base.is_dir() else base.parent
+    if not (folder / CARD).is_file() or base != agent_in(folder):  # a file may lie beside the card of another agent
         return None
     card = read_card(folder)
     same = wanted.plain and request.nets is None
@@ -223,7 +224,7 @@ def _from_run(wanted: AgentName, request: PackRequest, earlier: Card | None) -> 
         info=info | {"config": packed.config},
         files=packed.files,
         exact=packed.exact,
-        recorded=card_figures.recorded(run, wanted, packed.iteration) if request.nets is None else None,
+        recorded=card_figures.recorded(run, run.config_as(method.config), packed) if request.nets is None else None,
     )
 
 
@@ -233,12 +234,13 @@ def _training(run: Run, method: Method, packed: Packed, note: str) -> Training:
     preset = next((each for each in method.presets if each.name == run.preset), None)
     changed = dict(differences(preset.config, config)) if preset is not None else {}
     settings = [text for key, (_, value) in changed.items() for text in assignments(key, value)]
+    folder = shlex.quote(f"{RUNS}/{run.path.name}")
     rows = [row for row in run.read_metrics("train") if row.get("iteration", 0) <= packed.iteration]
     last = rows[-1] if rows else {}
     seconds, samples = last.get("elapsed_s"), last.get(method.samples)
     stages = [run.info, *run.info.get("resumed", [])]
     return Training(
-        commands=(" ".join(["dancfr train", run.preset, *settings, f"--run-dir {RUNS}/{run.path.name}"]),),
+        commands=(" ".join(["dancfr train", run.preset, *settings, "--run-dir", folder]),),
         commits=tuple(dict.fromkeys(each["git_revision"] for each in stages if each.get("git_revision"))),
         seed=config.seed,
         iterations=packed.iteration,
@@ -261,7 +263,7 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
         training=earlier.training
         if earlier is not None
         else Training(
-            commands=(" ".join([*solve, *options, "--out", path.name]),),
+            commands=(" ".join([*solve, *options, "--out", shlex.quote(path.name)]),),
             commits=(commit,) if commit else (),
             seed=about.get("seed"),
             iterations=iterations,

@@ -36,12 +36,14 @@ class Packed:
         exact: Whether arrays keep their precision unless half precision is asked for. So it is with all agents that do
             more with the outputs of their nets than to draw from their softmax or to take the best: regret matching
             and beliefs turn small differences into large ones.
+        recorded: Name of the policy in the record of the run that is this agent; None: it was not evaluated.
     """
 
     config: Mapping[str, Any]
     iteration: int
     files: Mapping[str, PackedFile]
     exact: bool = False
+    recorded: str | None = None
 
     @classmethod
     def of(
@@ -51,9 +53,10 @@ class Packed:
         arrays: Mapping[str, NDArray[Any]],
         meta: Mapping[str, Any],
         exact: bool = False,
+        recorded: str | None = None,
     ) -> Self:
         """The packed agent of one stored file, with the arrays that it needs of it."""
-        return cls(config, file.iteration, {place_of(file): PackedFile(arrays, meta)}, exact)
+        return cls(config, file.iteration, {place_of(file): PackedFile(arrays, meta)}, exact, recorded)
 
 
 def place_of(file: StrategyFile) -> str:

@@ -135,6 +135,7 @@ class RunConfig(Config):
         resources: CPUs, GPUs and time limits of the actors.
         buffers: Names of the method's settings that are buffer capacities in rows.
         batches: The settings of training whose batch a buffer must hold, by the name of the buffer.
+        plays: The keys among `resumable` that decide how the agent plays by the strategies that a run has stored.
     """
 
     minutes_are: ClassVar[str] = "by the clock; start-up, evaluations and checkpoints are not counted"
@@ -146,6 +147,7 @@ class RunConfig(Config):
     )
     buffers: ClassVar[tuple[str, ...]] = ()
     batches: ClassVar[dict[str, str]] = {}
+    plays: ClassVar[frozenset[str]] = frozenset()
 
     game: str = "geister"
     game_options: dict[str, Any] = Field(default_factory=dict)

@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,12 +166,22 @@ def edits(run: Run, config: AnyConfig) -> dict[str, str]:
             then = with_current_names({**run.info, "config": manifest["config"]})["config"]
             known = type(config).from_json(then, str(file), ignore_unknown=True)
             later = run.info.get("resumed", [])[manifest["resumed"] :]
-            noted = {line.partition(":")[0] for entry in later for line in entry["changes"]}
+            noted = _noted(later)
         except (OSError, ValueError, KeyError, TypeError, UsageError):  # damaged, or of a version that stored none
             continue
         lines = zip(differences(known, config), describe_differences(known, config), strict=True)
         return {key: line for key, line in lines if key not in noted}
     return {}
+
+
+def changed(run: Run, config: AnyConfig) -> set[str]:
+    """The keys that have changed since the run was started: whenever it was resumed, and by hand, see `edits`."""
+    return _noted(run.info.get("resumed", [])) | edits(run, config).keys()
+
+
+def _noted(entries: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The keys in the notes of changes that a resumed run keeps."""
+    return {line.partition(":")[0] for entry in entries for line in entry.get("changes", ())}
 
 
 def seal(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 config.py        league.json, and a line of games.jsonl
 folder.py        the folder of a league
-fingerprint.py   whether the run of a member has been trained on
+fingerprint.py   whether the run of a member still plays as before
 membership.py    the arguments of the command: game, and agents that enter and leave
 rounds.py        which pairs play next
 standings.py     ratings and win rates

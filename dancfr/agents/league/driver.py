@@ -83,7 +83,8 @@ def _tell_changes(league: League, results: list[Result]) -> None:
     """Prints a line about each member that has changed since it was last seen."""
     for member in league.changed:
         games = sum(result.games for result in results if member.fingerprint in result.fingerprints)
-        base, what, how = member.name.partition("?")[0], "has been trained on", "iteration (--add {}@N)"
+        base, what = member.name.partition("?")[0], "has been trained on or plays by other settings"
+        how = "iteration (--add {}@N)"
         if base.startswith(HUB):
             base, what, how = base.partition("@")[0], "has a new commit", "commit (--add {}@COMMIT)"
         warn(

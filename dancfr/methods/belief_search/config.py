@@ -57,7 +57,8 @@ class BeliefSearchConfig(RunConfig):
         "circular": "value_training",
     }
     buffers: ClassVar[tuple[str, ...]] = tuple(batches)
-    resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"average_threshold"}
+    plays: ClassVar[frozenset[str]] = frozenset({"average_threshold"})
+    resumable: ClassVar[frozenset[str]] = RunConfig.resumable | plays
 
     games: int = Field(64, ge=1, le=1_000_000)
     states: int = Field(2048, ge=1, le=100_000_000)

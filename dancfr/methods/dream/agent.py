@@ -34,8 +34,6 @@ class DreamPolicies:
 
     def __init__(self, game: Game, config: DreamConfig) -> None:
         self._game, self._config = game, config
-        evaluation = config.evaluation
-        self._plays: dict[str, Play] = {"average": evaluation.average} | ({"last": "last"} if evaluation.last else {})
         self._strategies: dict[int, list[tuple[int, Weights]]] = {p: [] for p in range(game.spec.num_players)}
         self._averages: dict[int, Weights] = {}
 
@@ -48,9 +46,9 @@ class DreamPolicies:
 
     def agents(self, iteration: int) -> dict[str, Callable[[], Agent]]:
         """Returns a factory for the agent of each policy after an iteration, by the policy's name."""
-        return {policy: partial(self._agent, iteration, policy, play) for policy, play in self._plays.items()}
+        return {policy: partial(self._agent, iteration, policy, *play) for policy, play in _evaluated(self._config)}
 
-    def _agent(self, iteration: int, policy: str, play: Play) -> Agent:
+    def _agent(self, iteration: int, policy: str, play: Play, threshold: float) -> Agent:
         config = self._config
         if play == "net":
             return AveragePolicyAgent(self._game, config.network, dict(self._averages), policy)
@@ -58,8 +56,14 @@ class DreamPolicies:
             player: [(config.own_count(t), net) for t, net in nets if t <= iteration]
             for player, nets in self._strategies.items()
         }
-        threshold = 0.0 if play == "last" else config.average_threshold
         return DreamAgent(self._game, config.network, own_counts, play, policy, config.average_power, threshold)
+
+
+def _evaluated(config: DreamConfig) -> list[tuple[str, tuple[Play, float]]]:
+    """The policies in the record of a run, each with its way to play and its threshold."""
+    average, last = config.evaluation.average, config.evaluation.last
+    plays: dict[str, Play] = {"average": average} | ({"last": "last"} if last else {})
+    return [(name, (play, 0.0 if play == "last" else config.average_threshold)) for name, play in plays.items()]
 
 
 def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
@@ -101,12 +105,13 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
     average, threshold = _play(run, config, wanted)
     game = numbered(make_game(config.game, **config.game_options))
     changed = config.model_dump(mode="json") | {"average": average, "average_threshold": threshold}
+    recorded = next((policy for policy, play in _evaluated(config) if play == (average, threshold)), None)
     if average in ("net", "last"):
         refuse_nets(wanted, nets)
     if average == "net":
         found = _average_nets(run, config, wanted, game)
         files = {place_of(file): PackedFile(net, _meta(file)) for file, net in found.values()}
-        return Packed(changed, max(file.iteration for file, _ in found.values()), files, exact=True)
+        return Packed(changed, max(file.iteration for file, _ in found.values()), files, exact=True, recorded=recorded)
     strategies = _advantage_nets(run, config, wanted, game, average)
     newest = {file.player: file for file in files_until(run, wanted, "train")}
     files = {}
@@ -115,7 +120,7 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
         arrays = {f"{t}.{name}": array for t, net in kept for name, array in net.items()}
         meta = _meta(newest[player]) | {NUMBERS: [t for t, _ in kept]}
         files[place_of(newest[player])] = PackedFile(arrays, meta)
-    return Packed(changed, max(file.iteration for file in newest.values()), files, exact=True)
+    return Packed(changed, max(file.iteration for file in newest.values()), files, exact=True, recorded=recorded)
 
 
 def _meta(file: StrategyFile) -> dict[str, Any]:

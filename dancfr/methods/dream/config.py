@@ -81,7 +81,8 @@ class DreamConfig(RunConfig):
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("reservoir", "circular", "policies")
-    resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"average", "average_power", "average_threshold"}
+    plays: ClassVar[frozenset[str]] = frozenset({"average", "average_power", "average_threshold"})
+    resumable: ClassVar[frozenset[str]] = RunConfig.resumable | plays
 
     updates: Literal["alternating", "in-turn", "simultaneous"] = "alternating"
     traversals: int = Field(7680, ge=1, le=10_000_000)

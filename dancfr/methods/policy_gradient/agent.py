@@ -45,8 +45,13 @@ class GradientPolicies(NewestNets):
             ValueError: the newest nets are of another iteration.
         """
         nets, config = self.require(iteration), self._config
-        plays = {"average": config.average} | ({"last": "last"} if config.evaluation.last else {})
-        return {policy: partial(_agent, self._game, config, nets, play, policy) for policy, play in plays.items()}
+        plays = _evaluated(config).items()
+        return {policy: partial(_agent, self._game, config, nets, play, policy) for policy, play in plays}
+
+
+def _evaluated(config: PolicyGradientConfig) -> dict[str, str]:
+    """The policies in the record of a run, each with the nets that it plays by, as `average` names them."""
+    return {"average": config.average} | ({"last": "last"} if config.evaluation.last else {})
 
 
 def load_agent(run: Run, wanted: AgentName, game: GameBase) -> Agent:
@@ -93,6 +98,8 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
     count = 1 if config.nets == "shared" else make_game(config.game, **config.game_options).spec.num_players
     weights, last, kept = unpack_nets(arrays, count)
     threshold = wanted.share(options, "threshold")
+    plays = _evaluated(config).items() if threshold is None else ()
+    recorded = next((policy for policy, play in plays if play == average), None)
     if average == "last" or (average == "mixture" and not kept):
         threshold = 0.0 if average == "last" and threshold is None else threshold
         average, weights = "weights", last
@@ -103,7 +110,7 @@ def pack(run: Run, wanted: AgentName, nets: int | None) -> Packed:
         kept = []
     changed = config.model_dump(mode="json") | {"average": average}
     changed |= {} if threshold is None else {"threshold": threshold}
-    return Packed.of(changed, file, pack_nets(weights, (), kept), meta)
+    return Packed.of(changed, file, pack_nets(weights, (), kept), meta, recorded=recorded)
 
 
 def _average(wanted: AgentName, config: PolicyGradientConfig, options: Mapping[str, str]) -> str:

@@ -54,6 +54,7 @@ class ValueFunctionConfig(RunConfig):
 
     buffers: ClassVar[tuple[str, ...]] = ("capacity",)
     batches: ClassVar[dict[str, str]] = {"capacity": "training"}
+    plays: ClassVar[frozenset[str]] = frozenset({"evaluation.iterations"})
     resumable: ClassVar[frozenset[str]] = RunConfig.resumable | {"data"}
 
     game: str = "goofspiel5"

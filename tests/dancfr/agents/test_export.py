@@ -149,6 +149,11 @@ def test_the_working_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert not list(tmp_path.iterdir())
 
 
+def test_the_root_of_the_file_system_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is the root of the file system: name a folder in it"):
+        export("pretrained:phantom-ttt", Path(tmp_path.anchor))
+
+
 def test_a_full_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("mine")
     with pytest.raises(UsageError, match="not an empty folder"):

@@ -176,7 +176,7 @@ def test_a_run_that_has_been_trained_on_starts_anew_and_its_former_version_can_b
     train(TrainRequest("mini-geister-dream", ("iterations=6",), run, "off", options))
     capfd.readouterr()
     found = league(tmp_path / "l", games=0)
-    assert "run?threshold=0.5 has been trained on: its" in capfd.readouterr().err
+    assert "run?threshold=0.5 has been trained on or plays by other settings: its" in capfd.readouterr().err
     own = next(each for each in found["ratings"] if each["agent"] == f"{run}?threshold=0.5")
     assert own["games"] == 0
     assert found["games"] + found["games_not_counted"] == 160

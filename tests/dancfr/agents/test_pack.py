@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +147,23 @@ def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_pat
         assert read_card(tmp_path / f"again{number}").training == card.training
 
 
+def test_a_strategy_beside_the_card_of_another_agent_has_its_own_training(
+    run: Path, table: Path, tmp_path: Path
+) -> None:
+    pack(PackRequest(str(run), tmp_path / "other"))
+    mine = Path(shutil.copy(table, tmp_path / "other" / "my table.safetensors"))
+    pack(PackRequest(str(mine), tmp_path / "mine"))
+    card = read_card(tmp_path / "mine")
+    solve = "dancfr solve kuhn --algorithm cfr+ --iterations 200 --out 'my table.safetensors'"
+    assert (card.training.commands, card.description, card.precision) == ((solve,), "cfr+, 200 iterations", None)
+
+
+def test_the_training_of_a_card_is_quoted_for_a_shell(run: Path, tmp_path: Path) -> None:
+    pack(PackRequest(str(shutil.copytree(run, tmp_path / "my run?")), tmp_path / "packed"))
+    (command,) = read_card(tmp_path / "packed").training.commands
+    assert shlex.split(command)[-2:] == ["--run-dir", "runs/my run?"]
+
+
 def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: Path) -> None:
     settings = ["game=dark_hex", "game_options.rows=2", "game_options.columns=2", "iterations=1", "samples=none"]
     settings += ["games=64", "chunk=64", "network.width=16", "evaluation.games=20", "evaluation.exploitability=true"]
@@ -172,6 +191,11 @@ def test_nets_have_their_exact_exploitability_where_no_tree_is_needed(tmp_path: 
     record.write_text(written)
     last = pack(PackRequest(f"{tmp_path / 'run'}?average=last", tmp_path / "last", precision="single"))
     assert last["exploitability"] == "computed", "the record has an evaluation of the average alone"
+    resumed = TrainOptions(inline=True, progress=False, resume=True)
+    preset, changes = "dark-hex3-policy-gradient", ["threshold=0.9"]
+    train(TrainRequest(preset, changes, tmp_path / "run", "off", resumed, allow_changes=True))
+    purer = pack(PackRequest(str(tmp_path / "run"), tmp_path / "purer", precision="single"))
+    assert purer["exploitability"] == "computed", "the evaluation in the record is of another threshold"
     with pytest.raises(UsageError, match="exploitability of an agent of dark_hex is computed exactly"):
         pack(PackRequest(str(tmp_path / "run"), tmp_path / "bounded", response_minutes=1))
 

@@ -15,6 +15,7 @@ from dancfr.agents.cards import read_card
 from dancfr.agents.match import play
 from dancfr.agents.pack import PackRequest, pack
 from dancfr.errors import UsageError
+from dancfr.evaluation.exploitability import evaluate_exactly
 from dancfr.games.registry import make_game
 from dancfr.games.trees import make_tree
 from dancfr.methods.launch import TrainRequest, train
@@ -25,6 +26,7 @@ from learners.storage import load_state, save_state
 INLINE = TrainOptions(inline=True, progress=False)
 LEDUC = numbered(make_game("leduc"))
 PLAYS = ("average=exact", "average=sampled", "average=paper", "average=last", "average=net", "threshold=0.3")
+SHORT = ("batch=32", "minibatches=3")
 BASELINES = ("baseline_training.batch=32", "baseline_training.minibatches=2")
 RELATIVES = {
     "dream": ("leduc-dream", "updates=alternating", *BASELINES),
@@ -39,9 +41,7 @@ def trained(relative: str, folder: Path) -> Path:
     """A short run on Leduc with policy nets."""
     preset, *more = RELATIVES[relative]
     settings = ["iterations=6", "minutes=none", "traversals=48", "chunk=24", "policy_net=true", "average_power=1"]
-    settings += [
-        f"{part}_training.{each}" for part in ("advantage", "policy") for each in ("batch=32", "minibatches=3")
-    ]
+    settings += [f"{part}_training.{each}" for part in ("advantage", "policy") for each in SHORT]
     settings += ["network.width=16", "evaluation.every=3", "evaluation.games=4", "evaluation.exploitability=false"]
     train(TrainRequest(preset, [*settings, "checkpoint_every=6", *more], folder, "off", INLINE))
     return folder
@@ -107,6 +107,35 @@ def test_half_precision_halves_the_files_and_says_how_well_it_plays(run: Path, t
     assert found.precision.same > 0.9 * found.precision.decisions > 0
     assert "--precision half" in found.packed
     assert 0 < np.abs(policy(str(tmp_path / "half")) - policy(str(run))).max() < 0.2
+
+
+def test_the_record_is_used_for_the_policies_that_were_evaluated(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    settings = ["game=dark_hex", "game_options.rows=2", "game_options.columns=2", "average=exact", "iterations=6"]
+    settings += ["evaluation.average=paper", "evaluation.every=6", "evaluation.games=4", "network.width=16"]
+    settings += ["evaluation.exploitability=true", "traversals=48", "chunk=24"]
+    settings += [f"{part}_training.{each}" for part in ("advantage", "baseline") for each in SHORT]
+    train(TrainRequest("leduc-dream", settings, run, "off", INLINE))
+    rules = make_game("dark_hex", rows=2, columns=2)
+
+    def expect(option: str, origin: str) -> float:
+        name, folder = f"{run}{option}", tmp_path / f"packed{len(list(tmp_path.iterdir()))}"
+        result = pack(PackRequest(name, folder))
+        value: float = result["card"]["exploitability"]["value"]
+        assert (option, result["exploitability"]) == (option, origin)
+        assert value == pytest.approx(evaluate_exactly(name, make_agent(name, rules), rules).exploitability, abs=1e-9)
+        return value
+
+    evaluated = expect("?average=paper", "record")
+    assert expect("", "computed") != evaluated
+    assert expect("?average=paper&threshold=1", "computed") != evaluated
+    expect("?average=last", "record")
+    expect("?average=last&threshold=1", "computed")
+    resumed = TrainOptions(inline=True, progress=False, resume=True)
+    train(TrainRequest("leduc-dream", ["checkpoint_every=7"], run, "off", resumed))
+    assert expect("?average=paper", "record") == evaluated
+    train(TrainRequest("leduc-dream", ["average_threshold=1"], run, "off", resumed))
+    assert expect("?average=paper", "computed") != evaluated
 
 
 def test_what_was_left_out_is_named(run: Path, tmp_path: Path) -> None:
