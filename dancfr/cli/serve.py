@@ -93,6 +93,7 @@ def serve_guandan(
     """
     choose("--joker-bomb", joker_bomb, ("competition", "recording"))
     from dancfr.serve.guandan import commands
+    from dancfr.serve.thread import leave_agents
 
     form: Any = joker_bomb
     options = commands.ServeOptions(
@@ -110,6 +111,7 @@ def serve_guandan(
         public_url=public_url,
     )
     output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
+    leave_agents()
 
 
 @serve.command("geister", cls=Command)
@@ -151,6 +153,7 @@ def serve_geister(
     Messages are the lines of the Geister competition.
     """
     from dancfr.serve.geister import commands
+    from dancfr.serve.thread import leave_agents
 
     options = commands.ServeOptions(
         host=host,
@@ -166,6 +169,7 @@ def serve_geister(
         options=tuple(option or ()),
     )
     output.deliver(lambda: commands.serve(options), as_json, commands.describe_served)
+    leave_agents()
 
 
 @connect.command("guandan", cls=Command)

@@ -4,7 +4,8 @@ A request lists the legal actions of a seat; the answer is ``{"actIndex": i}``, 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,20 +51,33 @@ class Client(Protocol):
 
 
 class AgentSeat:
-    """A seat with an agent of this program, which gets the messages that a user would get."""
+    """A seat with an agent of this program, which gets the messages that a user would get.
 
-    def __init__(self, name: str, client: Client) -> None:
+    Args:
+        name: The agent's name.
+        client: The agent, which reads notifications when it has to decide.
+        thread: Where it does so, so that users at other tables are served meanwhile.
+    """
+
+    def __init__(self, name: str, client: Client, thread: Executor) -> None:
         self.name = name
         self._client = client
+        self._thread = thread
+        self._unread: list[str] = []
 
     def begin_round(self) -> None:
         """Nothing to do: an agent is always connected."""
 
     def notify(self, text: str) -> None:
-        self._client.receive(text)
+        self._unread.append(text)
 
     async def decide(self, text: str, last: int, seconds: float) -> int | None:
-        await asyncio.sleep(0)  # lets the server handle messages of users between the moves of agents
+        unread, self._unread = self._unread, []
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, unread, text)
+
+    def _answer(self, unread: Sequence[str], text: str) -> int:
+        for each in unread:
+            self._client.receive(each)
         answer = self._client.receive(text)
         assert answer is not None
         return answer["actIndex"]

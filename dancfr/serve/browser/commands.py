@@ -27,11 +27,11 @@ from dancfr.serve.browser.displays import display_of, offered, page_of
 from dancfr.serve.browser.room import Room, RoomSettings
 from dancfr.serve.browser.server import ServerSettings, run_server
 from dancfr.serve.browser.table import Plain, Step
-from dancfr.serve.browser.thread import leave_agents
 from dancfr.serve.commands import USER, check_at_least, check_seconds, compile_notice, run_until_signal
 from dancfr.serve.network import check_listening, check_port, is_loopback, join_address
 from dancfr.serve.origins import read_public_url
 from dancfr.serve.position import Position, replayed
+from dancfr.serve.thread import leave_agents
 from dancfr.values import count, show, split_settings
 from envs.agent import Agent
 from envs.game import GameBase

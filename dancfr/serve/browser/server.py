@@ -28,9 +28,9 @@ from dancfr.serve.browser.messages import (
 from dancfr.serve.browser.room import GAME, RULES, Room
 from dancfr.serve.browser.rules_page import rules_page
 from dancfr.serve.browser.table import Plain, Table
-from dancfr.serve.browser.thread import AgentThread
 from dancfr.serve.messages import ProtocolError
 from dancfr.serve.origins import PublicUrl
+from dancfr.serve.thread import AgentThread
 from dancfr.serve.web import WebServer, refusal
 from dancfr.serve.websocket import WebSocketLink
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -95,6 +96,7 @@ class HostedGame:
         number: From 1.
         rules: How to play.
         agents: For each seat an agent; None is a seat for a user.
+        thread: Where agents think, so that users are served meanwhile.
         on_end: Is called once, when the game has ended.
 
     Attributes:
@@ -106,10 +108,13 @@ class HostedGame:
         number: int,
         rules: GameRules,
         agents: Sequence[SeatedAgent | None],
+        thread: Executor,
         on_end: Callable[["HostedGame"], None],
     ) -> None:
         self._rules = rules
         self._agents = list(agents)
+        self._thread = thread
+        self._asking: set[asyncio.Task[None]] = set()  # asyncio itself keeps no task alive
         self._on_end = on_end
         self._links: list[LineLink | None] = [None, None]
         self._referee = Referee(rules.game)
@@ -300,15 +305,17 @@ class HostedGame:
         if link is not None:
             return link.send(line)
         if agent is not None:
-            asyncio.get_running_loop().call_soon(self._ask_agent, player, agent[1], line)
+            task = asyncio.ensure_future(self._ask_agent(player, agent[1], line, self._began))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
         return 0.0
 
-    def _ask_agent(self, player: int, client: Client, line: str) -> None:
-        """Sends a line to an agent, and handles its answer. Runs by itself, so that lines of users come in between."""
+    async def _ask_agent(self, player: int, client: Client, line: str, began: float | None) -> None:
+        """Sends a line to an agent, and handles its answer, unless the game has been called off meanwhile."""
         try:
-            answer = client.receive(line)
+            answer = await asyncio.get_running_loop().run_in_executor(self._thread, client.receive, line)
         except Exception as error:  # whatever an agent does, the server continues with the next game
             self.fail(player, error)
             return
-        if answer is not None:
+        if answer is not None and self._began == began:
             self.receive(player, answer)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from dancfr.serve.geister.hosted_game import GameRecord, GameRules, HostedGame, 
 from dancfr.serve.geister.line_link import LineLink, NoPlayer, TooLong
 from dancfr.serve.geister.protocol import MAX_LINE_BYTES
 from dancfr.serve.network import BURST, describe_listen_error, lengthen_queue, notice_vanishing
+from dancfr.serve.thread import AgentThread
 
 PORT_OPTIONS = ("--port", "--second-port")
 """The option that sets the port of each player."""
@@ -42,24 +44,28 @@ class Lobby:
         rules: How games are played.
         agents: For each seat an agent; None is a seat for a user.
         settings: How many games to play in all, and at which pace.
+        thread: Where agents think.
 
     Attributes:
         records: The records of all games so far.
         all_played: Is set when the last game has ended.
     """
 
-    def __init__(self, rules: GameRules, agents: Sequence[SeatedAgent | None], settings: ServerSettings) -> None:
+    def __init__(
+        self, rules: GameRules, agents: Sequence[SeatedAgent | None], settings: ServerSettings, thread: Executor
+    ) -> None:
         self._rules = rules
         self._agents = agents
         self._games = settings.games
         self._pace_s = settings.pace_s
+        self._thread = thread
         self._connections: set[asyncio.Task[None] | None] = set()
         self.records: list[GameRecord] = []
         self.all_played = asyncio.Event()
         self._game = self._new_game()
 
     def _new_game(self) -> HostedGame:
-        return HostedGame(len(self.records) + 1, self._rules, self._agents, self._close)
+        return HostedGame(len(self.records) + 1, self._rules, self._agents, self._thread, self._close)
 
     def _close(self, game: HostedGame) -> None:
         """A game has ended: the next one can begin."""
@@ -127,9 +133,9 @@ async def run_server(
     Raises:
         UsageError: The server cannot listen on a port.
     """
-    lobby = Lobby(rules, agents, settings)
     ports: list[int | None] = [None, None]
     async with AsyncExitStack() as stack:
+        lobby = Lobby(rules, agents, settings, stack.enter_context(AgentThread()))
         for player, port in enumerate(settings.ports):
             if agents[player] is None:
                 server = await _listen(lobby, player, settings.host, port)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 
 from dancfr.errors import one_line, warn
 from dancfr.serve.guandan.client import Client
@@ -41,6 +42,7 @@ class Lobby:
     Args:
         rules: How tables play.
         agents: For each seat the name of an agent and what makes its client; None is a seat for a user.
+        thread: Where the agents of all tables think, one at a time.
         tables: How many tables to play in all; None is any number.
 
     Attributes:
@@ -49,10 +51,15 @@ class Lobby:
     """
 
     def __init__(
-        self, rules: TableRules, agents: Sequence[tuple[str, MakeClient] | None], tables: int | None = None
+        self,
+        rules: TableRules,
+        agents: Sequence[tuple[str, MakeClient] | None],
+        thread: Executor,
+        tables: int | None = None,
     ) -> None:
         self._rules = rules
         self._agents = list(agents)
+        self._thread = thread
         self._tables = tables
         self._waiting: list[UserSeat | None] = [None] * SEATS
         self._seats: dict[str, UserSeat] = {}
@@ -94,7 +101,10 @@ class Lobby:
         seats: list[Seat] = []
         try:
             for seat, agent in enumerate(self._agents):
-                seats.append(next(waiting) if agent is None else AgentSeat(agent[0], agent[1](number, seat)))
+                if agent is None:
+                    seats.append(next(waiting))
+                else:
+                    seats.append(AgentSeat(agent[0], agent[1](number, seat), self._thread))
         except Exception as error:  # whatever an agent does, such as one whose files were removed
             warn(f"table {number} cannot start: {one_line(error)}")
             self._release(users, "failed")

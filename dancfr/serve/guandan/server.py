@@ -14,6 +14,7 @@ from dancfr.serve.guandan.hosted_table import TableRecord, TableRules
 from dancfr.serve.guandan.lobby import Lobby, MakeClient, Refused
 from dancfr.serve.network import join_address
 from dancfr.serve.origins import PublicUrl
+from dancfr.serve.thread import AgentThread
 from dancfr.serve.web import WebServer, refusal
 from dancfr.serve.websocket import WebSocketLink
 
@@ -69,27 +70,28 @@ async def run_server(
     Raises:
         UsageError: The server cannot listen at the address.
     """
-    lobby = Lobby(rules, agents, settings.tables)
-    server = WebServer(settings.host, settings.port, settings.public)
+    with AgentThread() as thread:
+        lobby = Lobby(rules, agents, thread, settings.tables)
+        server = WebServer(settings.host, settings.port, settings.public)
 
-    async def seat(request: web.Request) -> web.StreamResponse:
-        path = request.raw_path  # a prefix may be /game, which a proxy strips or not
-        name = user_of(path) or user_of(path.removeprefix(server.prefix))
-        if name is None:
-            return refusal(404, f"connect to /game/NAME, with a name of at most {MAX_NAME} printable characters")
-        if problem := server.origins.refusal(request):
-            return refusal(403, problem)
-        rate = settings.rate
-        return await server.serve_socket(
-            request, lambda link: _serve_user(name, link, lobby), rate, max(1.0, rate), MAX_MESSAGE_BYTES, SILENT_S
-        )
+        async def seat(request: web.Request) -> web.StreamResponse:
+            path = request.raw_path  # a prefix may be /game, which a proxy strips or not
+            name = user_of(path) or user_of(path.removeprefix(server.prefix))
+            if name is None:
+                return refusal(404, f"connect to /game/NAME, with a name of at most {MAX_NAME} printable characters")
+            if problem := server.origins.refusal(request):
+                return refusal(403, problem)
+            rate = settings.rate
+            return await server.serve_socket(
+                request, lambda link: _serve_user(name, link, lobby), rate, max(1.0, rate), MAX_MESSAGE_BYTES, SILENT_S
+            )
 
-    server.route("/{path:(?s:.*)}", seat)
-    async with server.listening() as port:
-        on_listening(f"ws://{join_address(settings.host, port)}/game/")
-        await wait_for_any(stop, lobby.all_played)
-        await lobby.stop()
-    return lobby.records
+        server.route("/{path:(?s:.*)}", seat)
+        async with server.listening() as port:
+            on_listening(f"ws://{join_address(settings.host, port)}/game/")
+            await wait_for_any(stop, lobby.all_played)
+            await lobby.stop()
+        return lobby.records
 
 
 def user_of(path: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 import time
 from pathlib import Path
 
@@ -185,6 +186,34 @@ def test_an_agent_that_fails_ends_its_game_only(capfd: pytest.CaptureFixture[str
     records = serving(use, agents=(None, ("broken", Client(Broken(), RULES))), games=2)
     assert [(record.status, record.winner, record.plies) for record in records] == [("failed", 0, 3)] * 2
     assert re.search("game 1: ValueError .*player 1: out of ideas", capfd.readouterr().err)
+
+
+def test_users_are_served_while_an_agent_thinks() -> None:
+    released, thought = threading.Event(), threading.Event()
+
+    class Slow(Broken):
+        def begin(self, *arguments: object) -> None:
+            released.wait(30)  # a server that waits for the agent goes on after this time
+            thought.set()
+            super().begin(*arguments)
+
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        try:
+            browser = await User.come(ports[0])
+            browser.say("GET / HTTP/1.1")
+            assert await browser.rest() == ["SET?"], "the agent has been asked for colours by now"
+            user = await User.seated(ports[0])
+            assert await (await User.come(ports[0])).rest() == [], "the seat is taken"
+            assert not thought.is_set()
+        finally:
+            released.set()
+        await user.asked()
+        await user.go()
+
+    client = Client(Slow(), RULES)
+    (record,) = serving(use, agents=(None, ("slow", client)), games=1)
+    assert (record.winner, record.ending) == (1, DISCONNECTED)
+    assert not client.refused, "only the second choice of colours is an answer, as the browser's game was called off"
 
 
 def test_stopping_ends_a_game_that_is_played(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from dancfr.serve.guandan.commands import _maker
 from dancfr.serve.guandan.hosted_table import HostedTable, TableRules
 from dancfr.serve.position import replayed
 from dancfr.serve.seats import AgentSeat
+from dancfr.serve.thread import AgentThread
 from envs.guandan import GuanDan
 
 
@@ -19,9 +20,10 @@ def test_matches_of_the_guandan_server(tmp_path: Path, length: str) -> None:
     options = {"length": length, "situation": "first"}
     game = GuanDan(**options)  # type: ignore[arg-type]
     rules = TableRules(game, matches=2, seed=3, records=tmp_path, options=options)
-    seats = [AgentSeat("greedy", _maker("greedy", game, 0)(1, seat)) for seat in range(4)]
-    table = HostedTable(1, seats, rules)
-    record = asyncio.run(table.run())
+    with AgentThread() as thread:
+        seats = [AgentSeat("greedy", _maker("greedy", game, 0)(1, seat), thread) for seat in range(4)]
+        table = HostedTable(1, seats, rules)
+        record = asyncio.run(table.run())
     assert record.status == "finished"
     files = sorted(tmp_path.glob("*.jsonl"))
     assert len(files) == 2

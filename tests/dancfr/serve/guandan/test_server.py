@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import socket
+import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -273,10 +274,11 @@ def test_no_user_is_seated_after_the_last_table() -> None:
     assert len(serving(use, clock=0.2, tables=1)) == 1
 
 
-def test_an_agent_that_fails_ends_its_own_table_only(capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError, StopIteration])
+def test_an_agent_that_fails_ends_its_own_table_only(error: type[Exception], capfd: pytest.CaptureFixture[str]) -> None:
     class Failing(RandomPlayer):
         def act(self, *arguments: Any) -> Any:
-            raise ZeroDivisionError("nothing left")
+            raise error("nothing left")
 
     def make(table: int, seat: int) -> Client:
         return Client(Failing() if table == 1 else RandomPlayer())
@@ -288,7 +290,39 @@ def test_an_agent_that_fails_ends_its_own_table_only(capfd: pytest.CaptureFixtur
 
     first, second = serving(use, [None, ("failing", make), ("random", ours), ("random", ours)], tables=2)
     assert (first.status, second.status) == ("failed", "finished")
-    assert re.search("table 1 failed .*ZeroDivisionError: nothing left", capfd.readouterr().err)
+    assert re.search(f"table 1 failed .*{error.__name__}: nothing left", capfd.readouterr().err)
+
+
+def test_an_agent_that_thinks_takes_no_time_from_users_at_other_tables() -> None:
+    thinking, released, thought = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow(RandomPlayer):
+        def act(self, *arguments: Any) -> Any:
+            thinking.set()
+            released.wait(30)  # a server that waits for the agent goes on after this time
+            thought.set()
+            released.set()
+            return super().act(*arguments)
+
+    def make(table: int, seat: int) -> Client:
+        return Client(Slow()) if table == 2 else ours(table, seat)
+
+    async def use(url: str, stop: asyncio.Event) -> None:
+        try:
+            async with connect(f"{url}bob") as connection:
+                request = await request_of(connection)
+                other = asyncio.ensure_future(play(url, "ann"))
+                assert await asyncio.to_thread(thinking.wait, 30)
+                await connection.send_str(json.dumps({"actIndex": request["indexRange"]}))
+                assert (await connection.receive_json())["type"] == "notify"
+                stop.set()
+                assert (await other).status == "ended"
+                assert not thought.is_set(), "neither a user nor the end waits for the agent"
+        finally:
+            released.set()
+
+    records = serving(use, [None, *[("slow", make)] * 3])
+    assert [(record.status, record.timeouts) for record in records] == [("stopped", [0] * 4)] * 2
 
 
 def test_all_users_learn_of_the_end_of_the_server() -> None:

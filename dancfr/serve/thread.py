@@ -10,6 +10,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
+from dancfr.errors import one_line
+
 _NAME = "agents"
 _REST_S = 0.2
 
@@ -42,6 +44,8 @@ class AgentThread(Executor):
                 continue
             try:
                 result = call()
+            except StopIteration as error:  # no future of asyncio takes it: who waits would wait for ever
+                future.set_exception(RuntimeError(one_line(error)))
             except BaseException as error:
                 future.set_exception(error)
             else:
