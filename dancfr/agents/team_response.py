@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dancfr.agents.by_name import make_agent
+from dancfr.agents.continuing import refuse_fixed
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import MatchResult, play
 from dancfr.evaluation.statistics import quantile_of_best
@@ -27,7 +28,6 @@ from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.settings import EvaluationSettings
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
-from dancfr.values import split_settings
 from envs.capabilities import largest_return
 from envs.game import GameBase, ListedGame
 from learners.listed.settings import QNetworkSettings
@@ -107,11 +107,7 @@ def _configured(
         raise UsageError(f"{game} has teams: leave out --beside-exact, and give one --start at most")
     if not request.options.inline or request.options.device != "cpu":
         raise UsageError(f"{game} has teams: their responses train in this process, without --workers and --device")
-    for key in split_settings(request.overrides):
-        if key.partition(".")[0] in FIXED:
-            raise UsageError(
-                f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"
-            )
+    refuse_fixed(request.overrides, FIXED, game)
     start = request.starts[0] if request.starts else FRESH
     own: dict[str, Any] = {}
     if start != FRESH:
