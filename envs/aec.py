@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from envs.aec_reading import Rewards, as_aec, common_actions, common_observation, flat_observation, read_mask
-from envs.game import GameSpec, IllegalAction, Packed, States
+from envs.game import GameSpec, IllegalAction, Packed, ReturnTooLarge, States
 from envs.playable import Playable
 
 RUNNING, TERMINATED, TRUNCATED, PLY_LIMIT = 0, 1, 2, 3
@@ -58,8 +58,8 @@ class AecGame(Playable):
         reserve: Number of environments that are kept in any case.
 
     Raises:
-        ValueError: the environment does not meet these conditions; or, from `step`, a return exceeds `max_return` or
-            `last` and `rewards` differ.
+        ValueError: the environment does not meet these conditions; or, from `step`, `last` and `rewards` differ.
+        ReturnTooLarge: a `ValueError`, from `step`: a return exceeds `max_return`.
         RuntimeError: a replay of the same seed and actions led to another state.
     """
 
@@ -270,7 +270,7 @@ class AecGame(Playable):
 
         Raises:
             IllegalAction: an action is not legal; no state has changed.
-            ValueError: a return is larger than the spec's `max_return`.
+            ReturnTooLarge: a return is larger than the spec's `max_return`.
         """
         running = np.flatnonzero(states["ending"] == RUNNING)
         chosen = np.asarray(actions)[running]
@@ -286,7 +286,7 @@ class AecGame(Playable):
             self._keep(_key(states[b]), live, states[b]["ending"])
         largest = float(np.abs(self.returns(states)).max(initial=0))
         if largest > self.spec.max_return * (1 + 1e-6):
-            raise ValueError(
+            raise ReturnTooLarge(
                 f"{self.spec.name}: a return of {largest:g} exceeds max_return={self.spec.max_return:g}: "
                 f"pass max_return={largest:g} or more, or scale the rewards"
             )

@@ -24,6 +24,10 @@ class IllegalAction(ValueError):
     """An action that the rules do not allow in this state."""
 
 
+class ReturnTooLarge(ValueError):
+    """A return that is larger than the spec's `max_return`; the message names the cure, too, in one line."""
+
+
 class GameOver(RuntimeError):
     """A game that has ended or has not begun was asked for a move or an observation."""
 

@@ -1,12 +1,12 @@
-"""Checks of requests whose work has a limit of time and is continued later: those for responses and leagues."""
+"""Checks of requests whose work has a limit of time and may be continued later: those for responses and leagues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dancfr.errors import UsageError
 from dancfr.games.registry import known_options, read_options
-from dancfr.values import show
+from dancfr.values import show, split_settings
 
 MONTH = 60 * 24 * 30
 
@@ -15,6 +15,21 @@ def check_minutes(option: str, minutes: float | None) -> None:
     """Raises UsageError if a limit of time is not positive, or more than a month."""
     if minutes is not None and not 0 < minutes <= MONTH:
         raise UsageError(f"{option} must be more than 0 and at most a month ({MONTH}), got {minutes:g}")
+
+
+def refuse_fixed(settings: Sequence[str], fixed: Container[str], game: str) -> None:
+    """Raises UsageError if a setting of a response's training is fixed, or has an option of the command.
+
+    Args:
+        settings: ``key=value`` settings of the request.
+        fixed: Such keys, up to a dot.
+        game: Name of the game.
+    """
+    for key in split_settings(settings):
+        if key.partition(".")[0] in fixed:
+            raise UsageError(
+                f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"
+            )
 
 
 def options_kept(

@@ -145,7 +145,8 @@ def best_response(
         seed: Seed of all random draws.
         eval_games: Games of the final measurement.
         options: Options of the game, by name or as ``key=value``.
-        known: Agents that are measured beside the responses.
+        known: Agents that are measured beside the responses; the bound is that of the best of all, lowered to allow for
+            the choice among them.
         out: Folder for the run with result, figure and nets; None stores nothing. For agents with a name.
         progress: Show progress on standard error.
 

@@ -46,7 +46,7 @@ def split_search(wanted: AgentName) -> tuple[AgentName, RolloutSettings | None]:
 
 def hurried(name: str) -> str:
     """The name of the same agent with a minimal search, which suffices to compile its kernels."""
-    base, mark, query = name.partition("?")
+    base, mark, query = name.rpartition("?")  # there may be others in a path
     short = {"ms": "20", "search": "64"}
     parts = [part.partition("=") for part in query.split("&")]
     return base + mark + "&".join(f"{key}{equals}{short.get(key, value)}" for key, equals, value in parts)

@@ -2,7 +2,8 @@
 
 The response is a policy over candidates (`dancfr.methods.candidate_policy`) that plays every game of its training
 against the frozen agent. Both teams play each deal of the measurement, so a frozen team wins 0 against itself and what
-the response wins bounds what a best response of two seats that share a policy wins.
+the response wins bounds what a best response of two seats that share a policy wins. As in two-player games, the bound
+by the best of several agents allows for the choice, see `dancfr.methods.best_response.result.bounds`.
 """
 
 import math
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dancfr.agents.by_name import make_agent
+from dancfr.agents.continuing import refuse_fixed
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.arena import MatchResult, play
+from dancfr.evaluation.statistics import quantile_of_best
 from dancfr.methods.best_response.config import FRESH, RESULT
 from dancfr.methods.candidate_policy import METHOD
 from dancfr.methods.candidate_policy.config import QUICK, CandidatePolicyConfig
@@ -25,7 +28,6 @@ from dancfr.methods.launch import TrainRequest, train
 from dancfr.methods.settings import EvaluationSettings
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
-from dancfr.values import split_settings
 from envs.capabilities import largest_return
 from envs.game import GameBase, ListedGame
 from learners.listed.settings import QNetworkSettings
@@ -105,11 +107,7 @@ def _configured(
         raise UsageError(f"{game} has teams: leave out --beside-exact, and give one --start at most")
     if not request.options.inline or request.options.device != "cpu":
         raise UsageError(f"{game} has teams: their responses train in this process, without --workers and --device")
-    for key in split_settings(request.overrides):
-        if key.partition(".")[0] in FIXED:
-            raise UsageError(
-                f"{key} is not a setting of a response in {game}: leave it out, or use the command's options"
-            )
+    refuse_fixed(request.overrides, FIXED, game)
     start = request.starts[0] if request.starts else FRESH
     own: dict[str, Any] = {}
     if start != FRESH:
@@ -160,6 +158,7 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
     known = {name: _match(request, rules, name, games, (seed, _FINAL)) for name in request.known}  # in the same deals
     by, best = max([("response", final), *known.items()], key=lambda each: each[1].mean_return)
     curve = [_point(rows[t], found, cores) for t, found in [*points, (last, final)]]
+    least = best.interval.middle - quantile_of_best(1 + len(known)) * best.interval.error
     low, high = final.mean_return_ci95
     decisions = int(rows[last][METHOD.samples])
     return {
@@ -176,7 +175,7 @@ def _measured(request: "ExploitRequest", rules: GameBase, run: Run, start: str, 
         "win_rate": final.win_rate,
         "win_rate_ci95": list(final.deals.ci95 if final.deals else final.ci95),
         "exploitability_lower_bound": max(best.mean_return, 0.0),
-        "exploitability_at_least": max(best.mean_return_ci95[0], 0.0),
+        "exploitability_at_least": max(least, 0.0),
         "nash_conv_lower_bound": max(2 * best.mean_return, 0.0),
         "max_return": largest_return(rules),
         "eval_games": games,

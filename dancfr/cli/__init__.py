@@ -112,6 +112,10 @@ def _run(arguments: list[str] | None) -> int:
             else:
                 warn(printable(_wrong_use(error, sys.argv[1:] if arguments is None else arguments)))
             return 2
+        from envs.game import ReturnTooLarge  # brings NumPy, which must not be imported before `_limit_threads`
+
+        if isinstance(error, ReturnTooLarge):
+            return _fail(str(error), 1)
         if (place := fault_of_others(error)) is not None:
             return _fail(f"{one_line(error)} (raised at {place}); `dancfr games NAME --check` checks a game", 1)
         raise

@@ -155,7 +155,8 @@ def _evaluations(run: Status) -> str:
 def _mean_return(row: Status) -> dict[str, str]:
     """The mean return where the numbers of games won and lost do not tell it; rows of old runs have none."""
     mean = row["mean_return"]
-    told = mean is not None and row["games"] and output.differ_in_size(mean, row)
+    known = None not in (mean, row["wins"], row["losses"])
+    told = known and row["games"] and output.differ_in_size(mean, row)
     return {"mean return": f"{mean:+.3g}"} if told else {}
 
 

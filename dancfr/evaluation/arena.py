@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.sides import Sides, sides_of
-from dancfr.evaluation.statistics import bounded_mean, sweeps, wilson
+from dancfr.evaluation.statistics import BoundedMean, bounded_mean, sweeps, wilson
 from envs.agent import Agent
 from envs.capabilities import largest_return
 from envs.game import GameBase, IllegalAction, States
@@ -92,8 +92,8 @@ class MatchResult:
             {...}}``. The keys are ``"seats 0 and 2"`` and ``"seats 1 and 3"`` in games of teams, and ``"seat 0"`` to
             ``"seat P-1"`` in games of P > 2 players without teams.
         mean_return: Mean return in the game's unit.
-        mean_return_ci95: Its 95 % interval, over deals if they were played twice, see
-            `dancfr.evaluation.statistics.bounded_mean`. A last deal that was played only once is left out.
+        interval: Its interval, over deals if they were played twice, see `dancfr.evaluation.statistics.bounded_mean`.
+            A last deal that was played only once is left out.
         return_error: Standard error of the mean return, over deals if they were played twice; 0 for a single game or
             deal, and where all returns are equal.
         mean_plies: Mean number of decisions of all players per game.
@@ -116,7 +116,7 @@ class MatchResult:
     categories: dict[str, int]
     seats: dict[str, dict[str, float]]
     mean_return: float
-    mean_return_ci95: tuple[float, float]
+    interval: BoundedMean = field(repr=False)
     return_error: float
     mean_plies: float
     seconds: float
@@ -135,6 +135,11 @@ class MatchResult:
     def ci95(self) -> tuple[float, float]:
         """Wilson 95 % interval of the win rate."""
         return wilson(self.wins, self.games)
+
+    @property
+    def mean_return_ci95(self) -> tuple[float, float]:
+        """95 % interval of the mean return."""
+        return self.interval.low, self.interval.high
 
     @property
     def games_per_second(self) -> float:
@@ -338,7 +343,6 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     turns = len(sides.names)
     score = record.outcome if game.spec.stakes is None else record.value / game.spec.stakes
     scores = np.asarray(score / 2 + 0.5, np.float32)[: len(record.outcome) // turns * turns]
-    interval = bounded_mean(values, most)
     return MatchResult(
         games=int(total["games"]),
         wins=int(total["wins"]),
@@ -347,7 +351,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
         categories=dict(categories.most_common()),
         seats=seats,
         mean_return=float(record.value.mean()),
-        mean_return_ci95=(interval.low, interval.high),
+        interval=bounded_mean(values, most),
         return_error=float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0,
         mean_plies=float(record.plies.mean()),
         seconds=seconds,

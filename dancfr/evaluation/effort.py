@@ -36,7 +36,7 @@ def describe_known(result: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, found in result.get("known", {}).items():
         low, high = found["value_ci95"]
-        own = ", which is the bound; its interval is that of this agent alone" if name == result["bound_by"] else ""
+        own = ", which is the bound, less an allowance for the choice of the best" if name == result["bound_by"] else ""
         lines.append(f"{name} wins {found['value']:+.4f} a game (95 % interval {low:+.4f} to {high:+.4f}){own}")
     return lines
 

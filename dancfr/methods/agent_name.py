@@ -74,9 +74,10 @@ def parse_name(text: str) -> AgentName:
     Raises:
         UsageError: an option has no value or is given twice, or the text after ``@`` is not a number.
     """
-    if os.path.exists(text):  # a path may have an @ or a ? in its own names
+    if os.path.exists(text):
         return AgentName(text, text)
-    rest, _, query = text.partition("?")
+    path = "" if text.startswith(HUB) else _path_before(text)
+    rest, _, query = text[len(path) :].partition("?")
     pairs: dict[str, str] = {}
     for part in filter(None, query.split("&")):
         key, equals, value = part.partition("=")
@@ -88,12 +89,19 @@ def parse_name(text: str) -> AgentName:
     given = tuple(sorted(pairs.items()))
     if rest.startswith(HUB):  # what follows @ is a revision of the repository
         return AgentName(text, rest, None, given)
-    base, at, iteration = rest.rpartition("@")
-    if not at or "/" in iteration or os.path.exists(rest):
-        return AgentName(text, rest, None, given)
+    start, at, iteration = rest.rpartition("@")
+    base = path + start
+    if not at or "/" in iteration:
+        return AgentName(text, path + rest, None, given)
     if not iteration.isdecimal() or len(iteration) > 9:
         raise UsageError(f"{text}: the iteration after @ must be a number, as in {base}@40, got {iteration!r}")
     return AgentName(text, base, int(iteration), given)
+
+
+def _path_before(text: str) -> str:
+    """Returns the longest path before an @ or a ? that exists, since the names in it may have both; else nothing."""
+    ends = [place for place, sign in enumerate(text) if sign in "@?"]
+    return next((text[:end] for end in reversed(ends) if os.path.exists(text[:end])), "")
 
 
 def _share(text: str, key: str, value: str) -> float:

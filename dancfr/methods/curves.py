@@ -46,7 +46,7 @@ class Metric:
         """Returns whether the figure applies to runs with this configuration."""
         value: Any = config
         for key in filter(None, self.setting.split(".")):
-            value = value.get(key, False)
+            value = value.get(key, False) if isinstance(value, Mapping) else False
         return not self.setting or value not in (False, None, "none")
 
 

@@ -180,6 +180,7 @@ def one_line_errors() -> Iterator[None]:
     from actors.explained import Explained
     from actors.pool import ChunkFailed, StartFailed
     from actors.runtime import BlockLost, RayLost, RemoteError, ResourcesMissing, WorkerDied
+    from envs.game import ReturnTooLarge
     from learners.devices import DeviceMissing
     from learners.storage import DamagedFile, ForeignState
     from learners.training import TrainingDiverged
@@ -199,10 +200,10 @@ def one_line_errors() -> Iterator[None]:
         cause = error if isinstance(error, Explained) else error.__cause__
         if isinstance(cause, DancfrError):  # such as an illegal action of an agent
             raise cause from None
-        known = isinstance(cause, Explained | TrainingDiverged)
+        known = isinstance(cause, Explained | TrainingDiverged | ReturnTooLarge)
         kind = UsageError if isinstance(cause, Explained) and cause.wrong_use else RunError
         raise kind(str(cause if known else error)) from error
     except (RayUnavailable, RayLost, WorkerDied, BlockLost, RemoteError) as error:
         raise RunError(str(error)) from error
-    except (DamagedFile, TrainingDiverged) as error:
+    except (DamagedFile, TrainingDiverged, ReturnTooLarge) as error:
         raise RunError(str(error)) from error

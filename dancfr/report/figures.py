@@ -277,8 +277,7 @@ def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot 
                     label = _with_runs(setting, band) + ("" if player is None else f", player {player}")
                     lines.append(Line(label, band, i, 0 if player is None else player))
         if lines:
-            log = metric.log and all((line.band.mean > 0).all() for line in lines)
-            panels.append(Panel(title, "iteration", metric.y_label, lines, metric.percent, log))
+            panels.append(Panel(title, "iteration", metric.y_label, lines, metric.percent, metric.log))
     if not panels:
         return None
     note = f"{_note(panels)} {metric.note}".strip()

@@ -44,7 +44,7 @@ class Panel:
 
     Attributes:
         percent: Whether values are fractions, shown as 0 to 100 %.
-        log: Whether the vertical axis is logarithmic.
+        log: Use a logarithmic vertical axis if all values are positive.
         reference: Level and label of a dotted horizontal line, such as a result stated in a paper.
     """
 
@@ -241,8 +241,8 @@ def _scale(axis: "Axes", panel: Panel, end: float) -> None:
         axis.set_ylim(-2, 102)
         axis.set_yticks(range(0, 101, 20))
         return
-    if panel.log:
-        bands = [line.band for line in panel.lines]
+    bands = [line.band for line in panel.lines]
+    if panel.log and all((band.mean > 0).all() for band in bands):
         lows = [np.maximum(band.low, band.mean / 10) for band in bands]  # an interval may reach below 0
         values = np.concatenate([*lows, *(band.high for band in bands)])
         low, high = _outward(float(np.nanmin(values)) / 1.02), _outward(float(np.nanmax(values)) * 1.02, up=True)
@@ -250,7 +250,7 @@ def _scale(axis: "Axes", panel: Panel, end: float) -> None:
         axis.set_ylim(low, high)
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low <= 1000 else (1,)))
     else:
-        axis.set_ylim(bottom=min(0.0, *(float(np.nanmin(line.band.low)) for line in panel.lines)))
+        axis.set_ylim(bottom=min(0.0, *(float(np.nanmin(band.low)) for band in bands)))
         axis.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
     plain_ticks(axis.yaxis)
 

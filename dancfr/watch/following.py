@@ -15,6 +15,13 @@ PROCESS_TOTALS = ("workers/died", "workers/late", "workers/raised", "workers/rep
 """Keys of a training row that count from the start of the process, not from the start of the run."""
 
 
+_TEXTS = ("kind", "policy", "opponent")
+_NUMBERS = frozenset(
+    {"elapsed_s", "win_rate", "nash_conv", "games", "wins", "losses", "mean_return", "stakes", "lost_iterations"}
+)
+"""Keys whose values are numbers in rows of all kinds; those of training rows have nothing else."""
+
+
 class Tail:
     """Reads a growing record, each row once.
 
@@ -75,7 +82,7 @@ def _parse(line: bytes) -> Row | None:
 
 
 class Following:
-    """A summary of the record of a run.
+    """A summary of the record of a run. Values of the wrong type are skipped, see `dancfr.report.history`.
 
     Attributes:
         tail: The reader of the record.
@@ -111,13 +118,13 @@ class Following:
         rows, anew = self.tail.read()
         if anew:
             self._forget()
-        for row in rows:
+        for row in map(_clean, rows):
             kind = row.get("kind")
             if kind == "train":
                 self._train(row)
-            elif kind == "evaluation" and is_number(row.get("win_rate")):
+            elif kind == "evaluation" and {"policy", "opponent", "win_rate"} <= row.keys():
                 self.evaluations[row["policy"], row["opponent"]] = row
-            elif kind == "exploitability" and is_number(row.get("nash_conv")):
+            elif kind == "exploitability" and {"policy", "nash_conv"} <= row.keys():
                 self.exact[row["policy"]] = row
             elif kind == "event":
                 self.events.append(row)
@@ -129,7 +136,7 @@ class Following:
         self.newest = row
         self.buffers |= self.numbers("buffer/")
         self.iteration = row["iteration"]
-        self.elapsed_s = row.get("elapsed_s", 0.0)
+        self.elapsed_s = row.get("elapsed_s", self.elapsed_s)
         self._pace.add(self.iteration, self.elapsed_s)
 
     @property
@@ -150,6 +157,20 @@ class Following:
             for key, value in self.newest.items()
             if key.startswith(prefix) and is_number(value)
         }
+
+
+def _clean(row: Row) -> Row:
+    """Returns the values of a row that have the right type."""
+    train = row.get("kind") == "train"
+    return {key: value for key, value in row.items() if _fits(key, value, train)}
+
+
+def _fits(key: str, value: Any, train: bool) -> bool:
+    if key in _TEXTS:
+        return isinstance(value, str)
+    if key == "ci95":
+        return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
+    return is_number(value) or not (train or key in _NUMBERS)
 
 
 def evaluated(row: Row) -> dict[str, float]:

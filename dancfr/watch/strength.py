@@ -16,7 +16,8 @@ def measures(row: Mapping[str, Any]) -> dict[str, float]:
     if NASH_CONV in row:
         return {f"{row['policy']}/{NASH_CONV}": row["nash_conv"]}
     name = f"{row['policy']}/{row['opponent']}"
-    returned = {f"{name}{MEAN_RETURN}": row["mean_return"]} if row.get("stakes") is not None else {}
+    mean, stakes = row.get("mean_return"), row.get("stakes")
+    returned = {} if mean is None or stakes is None else {f"{name}{MEAN_RETURN}": mean}
     return {name: row["win_rate"]} | returned
 
 

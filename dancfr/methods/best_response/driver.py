@@ -265,9 +265,7 @@ class BestResponse(Loop):
             )[0]
             for seat, (candidate, threshold) in enumerate(chosen)
         ]
-        known = [
-            KnownAgent(name, bounds(self._measure_known(number), most)) for number, name in enumerate(config.known)
-        ]
+        known = [KnownAgent(name, self._measure_known(number)) for number, name in enumerate(config.known)]
         result |= describe(config, self.games, self.samples, self.curve, self.candidates, chosen)
         result |= bounds(returns, most, known)
         result["cpu_seconds"] = self.seconds + self.clock() - began

@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dancfr.evaluation.statistics import bounded_mean
+from dancfr.evaluation.statistics import bounded_mean, quantile_of_best
 from dancfr.methods.best_response.config import BestResponseConfig
 from dancfr.methods.best_response.starts import Candidate, start_curves
 
 SEATS = ("first", "second")
 
 
+Returns = Sequence[NDArray[np.float32]]
+"""Returns of an agent's games in the first seat and of those in the second, ``float32[n]`` each."""
+
+
 @dataclass(frozen=True)
 class KnownAgent:
-    """A reference agent, and its result against the frozen agent: keys of `bounds`."""
+    """A reference agent, and the returns of its games against the frozen agent."""
 
     name: str
-    found: dict[str, Any]
+    returns: Returns
 
 
 def describe(
@@ -61,7 +65,7 @@ def _curve(candidates: Sequence[Candidate], seat: int) -> list[list[float]]:
     return [[games, value] for games, value in sorted(best.items())]
 
 
-def bounds(returns: Sequence[NDArray[np.float32]], most: float, known: Sequence[KnownAgent] = ()) -> dict[str, Any]:
+def bounds(returns: Returns, most: float, known: Sequence[KnownAgent] = ()) -> dict[str, Any]:
     """The bounds that the returns in both seats give for the frozen agent.
 
     NashConv of an agent that plays both seats of a two-player zero-sum game is what best responses win in the one and
@@ -69,35 +73,38 @@ def bounds(returns: Sequence[NDArray[np.float32]], most: float, known: Sequence[
     least what any agent wins, and at least 0.
 
     Args:
-        returns: Returns of the response's games in the first seat and of those in the second, ``float32[n]`` each.
+        returns: Returns of the response's games.
         most: Largest absolute return of a game.
-        known: Other agents; the bound is that of the best of all, with the interval of that agent alone, which does not
-            allow for the choice among several.
+        known: Other agents; the bound is that of the best of all. ``exploitability_at_least`` allows for the choice
+            among them, see `quantile_of_best`, and may be below the interval of the best.
 
     Returns:
         Further keys of `dancfr exploit --json`.
     """
-    found = [bounded_mean(each, most) for each in returns]
-    value = sum(each.mean for each in found) / 2
-    middle = sum(each.middle for each in found) / 2
-    half = 1.96 * math.hypot(*(each.error for each in found)) / 2
-    low, high = max(min(middle - half, value), -most), min(max(middle + half, value), most)
-    best, best_low, by = value, low, "response"
-    for each in known:
-        if each.found["value"] > best:
-            best, best_low, by = each.found["value"], each.found["value_ci95"][0], each.name
-    return {
-        "value": value,
-        "value_ci95": [low, high],
-        "seats": {
-            name: {"value": each.mean, "ci95": [each.low, each.high], "games": len(part)}
-            for name, each, part in zip(SEATS, found, returns, strict=True)
-        },
-        "known": {each.name: {key: each.found[key] for key in ("value", "value_ci95", "seats")} for each in known},
+    names = ("response", *(each.name for each in known))
+    quantile = quantile_of_best(len(names))
+    (own, _), *others = found = [_measured(each, most, quantile) for each in (returns, *(k.returns for k in known))]
+    by, (best, low) = max(zip(names, found, strict=True), key=lambda each: float(each[1][0]["value"]))
+    return own | {
+        "known": {name: measured for name, (measured, _) in zip(names[1:], others, strict=True)},
         "bound_by": by,
-        "nash_conv_lower_bound": max(2 * best, 0.0),
-        "exploitability_lower_bound": max(best, 0.0),
-        "exploitability_at_least": max(best_low, 0.0),
+        "nash_conv_lower_bound": max(2 * best["value"], 0.0),
+        "exploitability_lower_bound": max(best["value"], 0.0),
+        "exploitability_at_least": max(low, 0.0),
         "max_return": most,
         "eval_games": sum(map(len, returns)),
     }
+
+
+def _measured(returns: Returns, most: float, quantile: float) -> tuple[dict[str, Any], float]:
+    """The result of an agent with its 95 % intervals, and its lower bound at another quantile."""
+    found = [bounded_mean(each, most) for each in returns]
+    value = sum(each.mean for each in found) / 2
+    middle = sum(each.middle for each in found) / 2
+    error = math.hypot(*(each.error for each in found)) / 2
+    low, high = max(min(middle - 1.96 * error, value), -most), min(max(middle + 1.96 * error, value), most)
+    seats = {
+        name: {"value": each.mean, "ci95": [each.low, each.high], "games": len(part)}
+        for name, each, part in zip(SEATS, found, returns, strict=True)
+    }
+    return {"value": value, "value_ci95": [low, high], "seats": seats}, min(middle - quantile * error, value)

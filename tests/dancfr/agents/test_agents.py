@@ -52,13 +52,18 @@ def test_names_are_taken_apart() -> None:
     assert not parse_name("rush@1").plain
 
 
-@pytest.mark.parametrize("name", ["lr@3", "user@host/run", "what?/x=1", "x@4?average=last"])
+@pytest.mark.parametrize("name", ["lr@3", "user@host/run", "what?", "what?/x=1", "x@4?average=last"])
 def test_what_is_in_the_name_of_a_folder_is_no_iteration_and_no_option(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     folder.mkdir(parents=True)
     assert parse_name(str(folder)) == AgentName(str(folder), str(folder))
+    for after, *parts in (
+        ("@7", 7, ()),
+        ("@7?average=a@b?", 7, (("average", "a@b?"),)),
+        ("?search=8", None, (("search", "8"),)),
+    ):
+        assert parse_name(f"{folder}{after}") == AgentName(f"{folder}{after}", str(folder), *parts)
     if "?" not in name:
-        assert parse_name(f"{folder}@7") == AgentName(f"{folder}@7", str(folder), 7)
         for missing in ("file.safetensors", "wrong"):
             text = f"{folder.parent}/{missing}"
             assert parse_name(text) == AgentName(text, text)

@@ -147,6 +147,7 @@ def test_a_served_game_keeps_the_clock(gradient_run: Path) -> None:
         ("runs/x@3?average=paper", "runs/x@3?average=paper"),
         ("runs/x?depth=8&ms=20000", "runs/x?depth=8&ms=20"),
         ("runs/x?search=100000", "runs/x?search=64"),
+        ("runs/what?@3?search=100000", "runs/what?@3?search=64"),
     ],
 )
 def test_the_name_of_an_agent_in_a_hurry(name: str, expected: str) -> None:

@@ -1,5 +1,6 @@
 """Tests of the text in figures: titles, axes, bands, legends and headings of tables."""
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -60,6 +61,25 @@ def test_nash_conv_is_drawn_over_decisions_or_else_over_iterations(
     assert axes.get_xlabel() == ("decisions" if counted else "iterations")
     assert axes.lines[0].get_xdata().tolist() == ([200, 400] if counted else [2, 4])
     assert axes.lines[0].get_ydata().tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(("last", "scale"), [(0.25, "log"), (0.0, "linear")])
+def test_an_equilibrium_has_a_linear_axis(last: float, scale: str, write_run: Any, drawn: list[Any]) -> None:
+    exact = [
+        {"kind": "exploitability", "iteration": t, "policy": "average", "nash_conv": found}
+        for t, found in ((2, 0.5), (4, last))
+    ]
+    nash_conv_curves(by_setting([History.read(write_run("a", [*record(4), *exact]))]), {})
+    (axes,) = drawn[0].axes
+    assert axes.get_yscale() == scale
+    assert axes.get_ylim()[0] == (0 if scale == "linear" else 0.2)
+
+
+def test_a_configuration_without_evaluations_has_no_readings(write_run: Any) -> None:
+    path = write_run("none", record(4)) / "config.json"
+    info = json.loads(path.read_text())
+    path.write_text(json.dumps(info | {"config": info["config"] | {"evaluation": None}}))
+    assert all_figures(by_setting([History.read(path.parent)]))[0]
 
 
 def test_one_run_has_wilson_bands_and_no_legend(write_run: Any, drawn: list[Any]) -> None:

@@ -181,7 +181,7 @@ def test_cards_are_dealt_anew_each_time(processes: Processes, tmp_path: Path) ->
         (["leduc", "--seed", "-1"], "--seed must be at least 0"),
         (["leduc", "--host", "192.0.2.1"], "--host 192.0.2.1 is not an address of this machine"),
         (["leduc", "--option", "suits=x"], "suits"),
-        (["pettingzoo:envs.leduc.env", "--option", "max_return=0.5"], "cannot be played: ValueError"),
+        (["pettingzoo:envs.leduc.env", "--option", "max_return=0.5"], "cannot be played: ReturnTooLarge"),
         (["leduc", "--records", "/dev/null/x"], "name a folder that can be written"),
     ],
 )
