@@ -111,13 +111,16 @@ def test_the_page_agrees_with_the_record_of_hubers_loss() -> None:
 
 def test_the_page_agrees_with_the_record_on_leduc_with_hubers_loss() -> None:
     arms = json.loads((ROOT / "docs" / "records" / "geister-dream-bounded" / "arms.json").read_text())["leduc"]
-    averages = [
-        {each["iteration"]: each["nash_conv"] for each in arm["nash_conv"] if each["policy"] == "average"}
-        for arm in sorted(arms, key=lambda arm: arm["seed"])
-        if arm["arm"] == "huber_delta=1"
-    ]
-    shown = next(cells for cells in _table("| bound | 5 iterations |") if cells[0].startswith("`huber_delta=1`"))
-    assert shown[1:] == [", ".join(f"{each[t]:.2f}" for each in averages) for t in (5, 10, 15, 20)]
+    rows = {cells[0].replace("`", ""): cells[1:] for cells in _table("| bound | 5 iterations |")}
+    for name in ("none", "huber_delta=1", "huber_delta=13"):
+        averages = [
+            {each["iteration"]: each["nash_conv"] for each in arm["nash_conv"] if each["policy"] == "average"}
+            for arm in sorted(arms, key=lambda arm: arm["seed"])
+            if arm["arm"] == f"{name}, merge=false"
+        ]
+        assert len(averages) == 3
+        shown = [", ".join(f"{each[t]:.2f}" for each in averages) for t in (5, 10, 15, 20)]
+        assert rows[f"{name}, merge=false"] == shown
 
 
 @pytest.mark.parametrize(("head", "seed", "count"), [("iteration", 1, 11), ("iteration, seed 2", 2, 8)])
@@ -169,11 +172,11 @@ def _table(head: str) -> list[list[str]]:
 
 
 def _readings() -> list[tuple[str, list[str]]]:
-    """The change of each row of the page's table, and its other cells."""
+    """The change of each row of the page's table, its settings or else its words, and its other cells."""
     found: list[tuple[str, list[str]]] = []
     for name, *cells in table("| change | seed |", READINGS_PAGE)[1:]:
         words = [*re.findall(r"`([^`]*)`", name), *([BOUNDS] if name.endswith("and bounds") else [])]
-        found.append((" ".join(words) if name else found[-1][0], cells))
+        found.append((" ".join(words) or name or found[-1][0], cells))
     return found
 
 

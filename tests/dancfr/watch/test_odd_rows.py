@@ -1,4 +1,4 @@
-"""Rows of metrics.jsonl that another program or a person has written: `dancfr status` passes over what is odd."""
+"""Rows of metrics.jsonl that another program or a person has written: `dancfr status` passes over the odd ones."""
 
 import json
 from pathlib import Path

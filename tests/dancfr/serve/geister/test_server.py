@@ -193,7 +193,7 @@ def test_users_are_served_while_an_agent_thinks() -> None:
 
     class Slow(Broken):
         def begin(self, *arguments: object) -> None:
-            released.wait(30)  # a server that waits for the agent goes on after this time
+            released.wait(30)  # a server that waits for the agent continues after this time
             thought.set()
             super().begin(*arguments)
 

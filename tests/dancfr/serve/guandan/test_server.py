@@ -299,7 +299,7 @@ def test_an_agent_that_thinks_takes_no_time_from_users_at_other_tables() -> None
     class Slow(RandomPlayer):
         def act(self, *arguments: Any) -> Any:
             thinking.set()
-            released.wait(30)  # a server that waits for the agent goes on after this time
+            released.wait(30)  # a server that waits for the agent continues after this time
             thought.set()
             released.set()
             return super().act(*arguments)
