@@ -36,12 +36,12 @@ class DreamConfig(RunConfig):
             ``simultaneous``: all players in every iteration, against the nets of the previous iteration.
         traversals: Games per iteration for each updated player.
         chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
-        history: Fraction of the chunks of an iteration in which each opponent plays one of its former nets, drawn for
-            each chunk, since self-play alone forgets how to beat weaker opponents; 0 in the papers.
+        history: Fraction of the chunks of a player's iterations in which each opponent plays one of its former nets,
+            drawn for each chunk, since self-play alone forgets how to beat weaker opponents; 0 in the papers.
         history_power: Exponent p of the probability 1 / k^p, up to normalisation, of drawing the opponent's k-th net. 0
             draws uniformly; 1 gives nets 1 to 10 as many games as nets 10 to 100.
-        uniform: Fraction of the chunks of an iteration in which the opponent plays uniformly at random; 0 in the
-            papers. Advantages then belong to the game in which the opponent is uniform with this probability (a
+        uniform: Fraction of the chunks of a player's iterations in which the opponent plays uniformly at random; 0 in
+            the papers. Advantages then belong to the game in which the opponent is uniform with this probability (a
             restricted Nash response; Johanson, Zinkevich and Bowling 2008).
         sampling: Exploration and bounds of the sampled values.
         network: Architecture of the advantage nets.
