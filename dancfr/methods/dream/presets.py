@@ -162,7 +162,7 @@ PRESETS = (
     Preset(
         "geister-dream-huber",
         PAPER.varied(huber_delta=1.0),
-        "paper 000 with 7,680 traversals and Huber's loss of advantages; tried in quarter-size copies only",
+        "paper 000 with 7,680 traversals and Huber's loss of advantages in place of squared errors",
     ),
     Preset(
         "geister-escher",

@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from dancfr.papers.given_runs import given_runs
 from dancfr.papers.paper000 import CHANGED_SCALES
 from dancfr.papers.reproduce import reproduce
 from dancfr.papers.trainings import configuration
+from dancfr.report.history import History
+from tests.dancfr.papers.pages import table
 
-RECORDS = Path(__file__).parents[3] / "docs/records/paper000"
+DOCS = Path(__file__).parents[3] / "docs"
+RECORDS, CHANGED_RECORDS = DOCS / "records/paper000", DOCS / "records/paper000-changed"
+PAGE = DOCS / "results/dream-on-geister.md"
 
 
 def averages(folder: str) -> list[float]:
@@ -40,6 +45,25 @@ def test_the_fall_of_the_recorded_runs_is_their_last_less_their_largest_mean(tmp
     without = averages("geister-dream-no-baseline-seed1")
     assert rows["fall, geister-dream-no-baseline"]["ours"] == pytest.approx(fall(without))
     assert "iteration 200" in rows["final win rate, geister-dream-no-baseline"]["note"]
+
+
+def test_the_page_agrees_with_the_record_of_hubers_loss_at_full_scale() -> None:
+    (name,) = (folder.name for folder in CHANGED_RECORDS.iterdir())
+    runs = [History.read(folder) for folder in (CHANGED_RECORDS / name, RECORDS / "geister-dream-no-baseline-seed1")]
+    assert [run.iterations for run in runs] == [200, 200]
+    assert list(given_runs([CHANGED_RECORDS], CHANGED_SCALES["paper"], ())) == ["geister-dream-huber, no baseline"]
+    rates = [
+        {(row["iteration"], row["policy"], row["opponent"]): 100 * row["win_rate"] for row in run.evaluations}
+        for run in runs
+    ]
+    rows = table("| iteration, without baseline nets |", PAGE.read_text())[1:]
+    assert [int(t) for t, *_ in rows] == list(range(20, 201, 20))
+    for t, *cells in rows:
+        assert cells == [
+            ", ".join(f"{found[int(t), policy, opponent]:.1f}" for policy in ("average", "last"))
+            for found in rates
+            for opponent in ("random", "heuristic")
+        ]
 
 
 def test_each_change_is_trained_with_and_without_baseline_nets() -> None:
