@@ -186,7 +186,8 @@ class BestResponse(Loop):
             buffer = self.actors.buffers[member]
             self._fitting[member] = []
             for epoch in range(self.config.training.epochs):
-                seed = (self.config.seed, t, member, *([epoch] if epoch else []), Stream.FIT)
+                own = (t, member, epoch) if epoch else (t, member)  # responses of one epoch stay the same
+                seed = (self.config.seed, *own, Stream.FIT)
                 fit = self.actors.learner.call_pair(LearnerServer.fit, member, t, buffer, seed, done)
                 self._fitting[member].append(fit)
 
