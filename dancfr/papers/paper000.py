@@ -25,38 +25,34 @@ SMOOTHED = 5
 """Number of evaluations in a row whose mean shows whether the average falls."""
 DIVISOR = 30
 """Divisor of traversals and buffers at the quick scale."""
-
-
 CHANGES = ("geister-dream-huber", "geister-dream-bounded")
 """Presets that differ from `geister-dream` by the loss alone, and by bounds on the targets alone."""
 
 
-def _without_baseline(preset: str) -> Setting:
-    changes = ("baseline=false", f"traversals={_traversals('geister-dream-no-baseline')}")
+def _traversals(preset: str, divisor: int) -> str:
+    return f"traversals={round(find_preset(preset).config_as(DreamConfig).traversals / divisor)}"
+
+
+def _preset(preset: str, divisor: int = 1) -> Setting:
+    return Setting(preset, preset, () if divisor == 1 else (_traversals(preset, divisor),))
+
+
+def _without_baseline(preset: str, divisor: int = 1) -> Setting:
+    changes = ("baseline=false", _traversals("geister-dream-no-baseline", divisor))
     return Setting(f"{preset}, no baseline", preset, changes, folder=f"{preset}-no-baseline")
 
 
-def _traversals(preset: str) -> int:
-    return find_preset(preset).config_as(DreamConfig).traversals
+def _changed(divisor: int = 1) -> tuple[Setting, ...]:
+    """The paper's setting with 7,680 traversals, and that without baseline nets, each beside its changes."""
+    presets = ("geister-dream", *CHANGES, "geister-dream-no-baseline")
+    plain = (_preset(preset, divisor) for preset in presets)
+    return (*plain, *(_without_baseline(preset, divisor) for preset in CHANGES))
 
 
-def _quick(setting: Setting) -> Setting:
-    stated = [int(each.removeprefix("traversals=")) for each in setting.overrides if each.startswith("traversals=")]
-    traversals = stated[0] if stated else _traversals(setting.preset)
-    others = tuple(each for each in setting.overrides if not each.startswith("traversals="))
-    return replace(setting, overrides=(*others, f"traversals={round(traversals / DIVISOR)}"))
-
-
-FIG4 = tuple(Setting(preset, preset) for preset in PRESETS)
-CHANGED = (
-    *(Setting(preset, preset) for preset in ("geister-dream", *CHANGES)),
-    Setting("geister-dream-no-baseline", "geister-dream-no-baseline"),
-    *map(_without_baseline, CHANGES),
-)
 SCALES = {
-    "paper": Scale(settings=FIG4, seeds=(1, 2, 3, 4)),
+    "paper": Scale(settings=tuple(map(_preset, PRESETS)), seeds=(1, 2, 3, 4)),
     "quick": Scale(
-        settings=tuple(map(_quick, FIG4)),
+        settings=tuple(_preset(preset, DIVISOR) for preset in PRESETS),
         seeds=(1, 2),
         overrides=(
             "iterations=20",
@@ -75,8 +71,8 @@ SCALES = {
     ),
 }
 CHANGED_SCALES = {
-    "paper": replace(SCALES["paper"], settings=CHANGED),
-    "quick": replace(SCALES["quick"], settings=tuple(map(_quick, CHANGED))),
+    "paper": replace(SCALES["paper"], settings=_changed()),
+    "quick": replace(SCALES["quick"], settings=_changed(DIVISOR)),
 }
 
 
@@ -176,8 +172,8 @@ def fall_rows(settings: Settings) -> list[Row]:
         best = summarise([float(curve.max()) for curve in curves])
         note = "best evaluation, mean over the runs; the paper: over 85 % by the best run"
         rows.append(row(f"best win rate, {name}", BEST_WIN_RATE, best.mean, best.sd, note))
-        smooth = [np.convolve(curve, np.ones(SMOOTHED) / SMOOTHED, "valid") for curve in curves]
         if all(len(curve) >= SMOOTHED for curve in curves):
+            smooth = [np.convolve(curve, np.ones(SMOOTHED) / SMOOTHED, "valid") for curve in curves]
             fall = summarise([float(curve[-1] - curve.max()) for curve in smooth])
             note = f"last less largest mean of {SMOOTHED} evaluations in a row; 0: it ends at its best"
             rows.append(row(f"fall, {name}", None, fall.mean, fall.sd, note))
