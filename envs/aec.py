@@ -9,6 +9,7 @@ The table owns all environments. It holds at most twice as many as the largest b
 and reuses those of ended games first.
 """
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,8 +76,10 @@ class AecGame(Playable):
         scale: float = 1.0,
         reserve: int = 256,
     ) -> None:
-        if max_plies < 1 or reserve < 1 or max_return <= 0 or scale == 0:
-            raise ValueError("max_plies, reserve and max_return must be positive, and scale not zero")
+        if max_plies < 1 or reserve < 1 or not 0 < max_return < math.inf or scale == 0 or not math.isfinite(scale):
+            raise ValueError(
+                "max_plies, reserve and max_return must be positive, scale not zero, and all of them finite"
+            )
         self.factory = factory
         self.scale = scale
         self.reserve = reserve

@@ -277,7 +277,11 @@ def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
         raise UsageError(f"{name}: importing {module!r} failed: {one_line(error)}") from None
     if not any(hasattr(found, each) for each in makers):
         raise UsageError(f"{name}: {module} has no {', '.join(makers)}; write for example {_EXAMPLES[PETTINGZOO]}")
-    adapter = {key: value for key, value in options.items() if key in _ADAPTER_OPTIONS}
+    adapter = {
+        key: read(value, type(_ADAPTER_OPTIONS[key]), f"option {key} of {name}")
+        for key, value in options.items()
+        if key in _ADAPTER_OPTIONS
+    }
     inner = tuple(sorted((preset | {key: each for key, each in options.items() if key not in adapter}).items()))
     try:
         return AecGame(PettingZooFactory(module, inner, makers), name, **adapter)
