@@ -288,6 +288,10 @@ def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
     except (TypeError, ValueError, AttributeError, ImportError) as error:
         cause = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(f"{name}: {cause.removeprefix(f'{name}: ')}") from None
+    except UsageError:  # of one of our own games
+        raise
+    except Exception as error:  # code of others, such as an assert about an option
+        raise UsageError(f"{name}: the environment cannot be made: {one_line(error)}") from error
 
 
 def _registered(name: str, env_id: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:

@@ -196,3 +196,16 @@ def test_observations_that_do_not_fit_are_refused(observation: Any, says: str) -
 def test_what_is_no_environment_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^mine: expected an AECEnv or a ParallelEnv of PettingZoo, got Discrete$"):
         AecGame(partial(spaces.Discrete, 2), "mine")
+
+
+class Odd(spaces.Space[Any]):
+    """A space that gymnasium does not know."""
+
+
+@pytest.mark.parametrize("space", [Odd(), spaces.Dict({"action_mask": MASK}), spaces.Sequence(spaces.Discrete(2))])
+def test_observation_spaces_that_cannot_be_flattened_are_refused(
+    space: spaces.Space[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LAYOUTS, "observation", space)
+    with pytest.raises(ValueError, match=r"^duel_v0: both players need the same observation space that can"):
+        duel()
