@@ -289,9 +289,10 @@ class AecGame(Playable):
             self._keep(_key(states[b]), live, states[b]["ending"])
         largest = float(np.abs(self.returns(states)).max(initial=0))
         if largest > self.spec.max_return * (1 + 1e-6):
+            told = f"{largest:.9g}"  # a float32 needs so many digits, or the same return would exceed it again
             raise ReturnTooLarge(
-                f"{self.spec.name}: a return of {largest:g} exceeds max_return={self.spec.max_return:g}: "
-                f"pass max_return={largest:g} or more, or scale the rewards"
+                f"{self.spec.name}: a return of {told} exceeds max_return={self.spec.max_return:.9g}: "
+                f"pass max_return={told} or more, or scale the rewards"
             )
 
     def finished(self, states: States) -> NDArray[np.bool_]:

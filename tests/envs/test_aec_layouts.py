@@ -1,5 +1,6 @@
 """PettingZoo environments as people write them: observations, masks and rewards of all kinds, simultaneous moves."""
 
+import re
 from functools import partial
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv
 
 from envs.aec import AecGame
+from envs.game import ReturnTooLarge
 from tests.envs.test_aec import both_views, played
 
 PLIES = 4
@@ -145,6 +147,19 @@ def test_rewards_that_differ_from_those_of_last_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^duel_v0: the rewards of a game sum to \[.*\], but last\(\) ret"):
         played(duel("observation", "twice"), 20, seed=0)
     played(duel("observation", "twice", max_plies=1), 20, seed=0)  # cut off, when not all has been served
+
+
+def test_return_that_is_too_large_is_told_as_a_max_return_that_will_do() -> None:
+    def play(max_return: float) -> None:
+        game, rng = AecGame(Duel, max_return=max_return, scale=1.2345649), np.random.default_rng(0)
+        states = game.reset(1, rng)
+        for action in (1, 0, 0, 0):
+            game.step(states, np.array([action]), rng)
+
+    with pytest.raises(ReturnTooLarge) as told:
+        play(1.0)
+    (number,) = re.findall(r"pass max_return=(\S+) or more", str(told.value))
+    play(float(number))
 
 
 def test_simultaneous_moves_are_played_in_turn() -> None:
