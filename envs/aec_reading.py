@@ -97,6 +97,8 @@ def read_mask(env: AECEnv, actions: int, name: str) -> NDArray[np.bool_]:
     found = np.asarray(mask).astype(np.bool_)
     if found.shape != (actions,):
         raise ValueError(f"{name}: {MASK} has the shape {list(found.shape)}, expected [{actions}], an entry per action")
+    if not found.any():
+        raise ValueError(f"{name}: {MASK} allows no action to {agent}, who is to move: terminate or truncate the game")
     return found
 
 

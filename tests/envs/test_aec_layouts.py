@@ -200,6 +200,10 @@ class Wrong(Duel):
             {"observation": np.zeros(2), "action_mask": np.ones(3)},
             "action_mask has the shape \\[3\\], expected",
         ),
+        (
+            {"observation": np.zeros(2), "action_mask": np.zeros(2)},
+            "action_mask allows no action to black, who is to move",
+        ),
     ],
 )
 def test_observations_that_do_not_fit_are_refused(observation: Any, says: str) -> None:
