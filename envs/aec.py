@@ -9,6 +9,7 @@ The table owns all environments. It holds at most twice as many as the largest b
 and reuses those of ended games first.
 """
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,8 +76,10 @@ class AecGame(Playable):
         scale: float = 1.0,
         reserve: int = 256,
     ) -> None:
-        if max_plies < 1 or reserve < 1 or max_return <= 0 or scale == 0:
-            raise ValueError("max_plies, reserve and max_return must be positive, and scale not zero")
+        if max_plies < 1 or reserve < 1 or not 0 < max_return < math.inf or scale == 0 or not math.isfinite(scale):
+            raise ValueError(
+                "max_plies, reserve and max_return must be positive, scale not zero, and all of them finite"
+            )
         self.factory = factory
         self.scale = scale
         self.reserve = reserve
@@ -286,9 +289,10 @@ class AecGame(Playable):
             self._keep(_key(states[b]), live, states[b]["ending"])
         largest = float(np.abs(self.returns(states)).max(initial=0))
         if largest > self.spec.max_return * (1 + 1e-6):
+            told = f"{largest:.9g}"  # a float32 needs so many digits, or the same return would exceed it again
             raise ReturnTooLarge(
-                f"{self.spec.name}: a return of {largest:g} exceeds max_return={self.spec.max_return:g}: "
-                f"pass max_return={largest:g} or more, or scale the rewards"
+                f"{self.spec.name}: a return of {told} exceeds max_return={self.spec.max_return:.9g}: "
+                f"pass max_return={told} or more, or scale the rewards"
             )
 
     def finished(self, states: States) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ What does not fit is refused by a ValueError, which says what the environment re
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import gymnasium
@@ -42,7 +43,9 @@ def common_actions(env: AECEnv, agents: list[Any], name: str) -> int:
 def common_observation(env: AECEnv, agents: list[Any], name: str) -> tuple[Space, gymnasium.spaces.Box]:
     """Returns the observation space without the mask, and its flat form; raises a ValueError if it has none."""
     inner = [_without_mask(env.observation_space(agent)) for agent in agents]
-    flat = gymnasium.spaces.flatten_space(inner[0])
+    flat: Space | None = None
+    with suppress(NotImplementedError, ValueError):  # a space of another library, or nothing beside the mask
+        flat = gymnasium.spaces.flatten_space(inner[0])
     if inner[0] != inner[1] or not isinstance(flat, gymnasium.spaces.Box):
         raise ValueError(f"{name}: both players need the same observation space that can be flattened, got {inner}")
     return inner[0], flat
@@ -94,6 +97,8 @@ def read_mask(env: AECEnv, actions: int, name: str) -> NDArray[np.bool_]:
     found = np.asarray(mask).astype(np.bool_)
     if found.shape != (actions,):
         raise ValueError(f"{name}: {MASK} has the shape {list(found.shape)}, expected [{actions}], an entry per action")
+    if not found.any():
+        raise ValueError(f"{name}: {MASK} allows no action to {agent}, who is to move: terminate or truncate the game")
     return found
 
 

@@ -1,6 +1,6 @@
 """Games as PettingZoo environments: the method `env` of every game of this repository."""
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 if TYPE_CHECKING:
@@ -33,10 +33,15 @@ class Playable:
             options: Options of the environment that are not rules, such as ``view``.
 
         Raises:
-            ValueError: an option is not valid.
+            TypeError: the environment has no such option.
+            ValueError: an option is not valid, or is one of the game.
         """
         from envs.pettingzoo_view import wrapped
 
+        rules = rules_of(self).keys() - {"name"} if is_dataclass(self) else ()  # environments have a name, too
+        if rule := next((option for option in options if option in rules), None):
+            name = cast("Game", self).spec.name
+            raise ValueError(f"{name}: {rule} is an option of the game: pass it when making the game")
         return wrapped(self.raw_env(render_mode=render_mode, **options), self.illegal_reward)
 
 

@@ -257,7 +257,7 @@ def _check_adapted(subject: Subject, adapter: Adapter, rng: np.random.Generator,
         if asked.any():
             shown = subject.attempt(f"{kind}.shown", adapter.shown, running[asked])
             offered = subject.attempt(f"legal of the game that {kind} shows", adapter.game.legal, shown)
-            if offered.shape != legal[asked].shape or (offered & ~legal[asked]).any():
+            if not _all_legal(offered, legal[asked]):
                 raise subject.wrong(f"{kind}.shown offers actions that are not legal in the game that is played")
         if not asked.all():
             drawn = np.asarray(subject.attempt(f"{kind}.choose", adapter.choose, running[~asked], rng))
@@ -266,6 +266,14 @@ def _check_adapted(subject: Subject, adapter: Adapter, rng: np.random.Generator,
                 raise subject.wrong(f"{kind}.choose returned {shortened(drawn.tolist())}, expected legal actions")
         everywhere = game.legal(states)
         game.step(states, (everywhere * rng.random(everywhere.shape)).argmax(axis=1), rng)
+
+
+def _all_legal(offered: NDArray[np.bool_], legal: NDArray[np.bool_]) -> bool:
+    """Returns whether all offered actions are legal; the game that is shown may have fewer actions, or more."""
+    if offered.ndim != 2 or len(offered) != len(legal):
+        return False
+    shared = min(offered.shape[1], legal.shape[1])
+    return not ((offered[:, :shared] & ~legal[:, :shared]).any() or offered[:, shared:].any())
 
 
 __all__ = ["check_record"]

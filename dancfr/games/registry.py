@@ -277,13 +277,21 @@ def _make_pettingzoo(name: str, options: Mapping[str, Any]) -> Game:
         raise UsageError(f"{name}: importing {module!r} failed: {one_line(error)}") from None
     if not any(hasattr(found, each) for each in makers):
         raise UsageError(f"{name}: {module} has no {', '.join(makers)}; write for example {_EXAMPLES[PETTINGZOO]}")
-    adapter = {key: value for key, value in options.items() if key in _ADAPTER_OPTIONS}
+    adapter = {
+        key: read(value, type(_ADAPTER_OPTIONS[key]), f"option {key} of {name}")
+        for key, value in options.items()
+        if key in _ADAPTER_OPTIONS
+    }
     inner = tuple(sorted((preset | {key: each for key, each in options.items() if key not in adapter}).items()))
     try:
         return AecGame(PettingZooFactory(module, inner, makers), name, **adapter)
     except (TypeError, ValueError, AttributeError, ImportError) as error:
         cause = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(f"{name}: {cause.removeprefix(f'{name}: ')}") from None
+    except UsageError:  # of one of our own games
+        raise
+    except Exception as error:  # code of others, such as an assert about an option
+        raise UsageError(f"{name}: the environment cannot be made: {one_line(error)}") from error
 
 
 def _registered(name: str, env_id: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:

@@ -213,7 +213,11 @@ def test_wrong_environments_are_refused() -> None:
 
     with pytest.raises(ValueError, match=r"^mini-geister: only games of 2 players"):
         AecGame(Three)
-    for options in ({"max_plies": 0}, {"scale": 0}, {"max_return": -1.0}):
+    nan, inf = float("nan"), float("inf")  # returns would be nan, or any return would pass
+    for options in (
+        *({"max_plies": 0}, {"scale": 0}, {"max_return": -1.0}),
+        *({"scale": nan}, {"scale": inf}, {"max_return": nan}, {"max_return": inf}),
+    ):
         with pytest.raises(ValueError, match="must be positive"):
             leduc(**options)
     with pytest.raises(ValueError, match="only the encoding 'flat'"):

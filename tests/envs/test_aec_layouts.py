@@ -1,5 +1,6 @@
 """PettingZoo environments as people write them: observations, masks and rewards of all kinds, simultaneous moves."""
 
+import re
 from functools import partial
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv
 
 from envs.aec import AecGame
+from envs.game import ReturnTooLarge
 from tests.envs.test_aec import both_views, played
 
 PLIES = 4
@@ -147,6 +149,19 @@ def test_rewards_that_differ_from_those_of_last_are_refused() -> None:
     played(duel("observation", "twice", max_plies=1), 20, seed=0)  # cut off, when not all has been served
 
 
+def test_return_that_is_too_large_is_told_as_a_max_return_that_will_do() -> None:
+    def play(max_return: float) -> None:
+        game, rng = AecGame(Duel, max_return=max_return, scale=1.2345649), np.random.default_rng(0)
+        states = game.reset(1, rng)
+        for action in (1, 0, 0, 0):
+            game.step(states, np.array([action]), rng)
+
+    with pytest.raises(ReturnTooLarge) as told:
+        play(1.0)
+    (number,) = re.findall(r"pass max_return=(\S+) or more", str(told.value))
+    play(float(number))
+
+
 def test_simultaneous_moves_are_played_in_turn() -> None:
     game, rng = AecGame(Duels, max_return=2), np.random.default_rng(0)
     assert (game.spec.name, game.spec.shapes) == ("duels_v0", {"flat": (5,)})
@@ -185,6 +200,10 @@ class Wrong(Duel):
             {"observation": np.zeros(2), "action_mask": np.ones(3)},
             "action_mask has the shape \\[3\\], expected",
         ),
+        (
+            {"observation": np.zeros(2), "action_mask": np.zeros(2)},
+            "action_mask allows no action to black, who is to move",
+        ),
     ],
 )
 def test_observations_that_do_not_fit_are_refused(observation: Any, says: str) -> None:
@@ -196,3 +215,16 @@ def test_observations_that_do_not_fit_are_refused(observation: Any, says: str) -
 def test_what_is_no_environment_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^mine: expected an AECEnv or a ParallelEnv of PettingZoo, got Discrete$"):
         AecGame(partial(spaces.Discrete, 2), "mine")
+
+
+class Odd(spaces.Space[Any]):
+    """A space that gymnasium does not know."""
+
+
+@pytest.mark.parametrize("space", [Odd(), spaces.Dict({"action_mask": MASK}), spaces.Sequence(spaces.Discrete(2))])
+def test_observation_spaces_that_cannot_be_flattened_are_refused(
+    space: spaces.Space[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LAYOUTS, "observation", space)
+    with pytest.raises(ValueError, match=r"^duel_v0: both players need the same observation space that can"):
+        duel()

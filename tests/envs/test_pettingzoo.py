@@ -126,6 +126,14 @@ def test_spaces(module: ModuleType, options: dict[str, Any]) -> None:
 
 
 @EACH
+def test_options_of_a_game_are_not_those_of_its_environment(module: ModuleType) -> None:
+    for record in module.GAMES:
+        for option, value in record.options.items():
+            with pytest.raises(ValueError, match=rf"^{record.name}: {option} is an option of the game: pass it when"):
+                record.make().env(**{option: value})
+
+
+@EACH
 def test_name(module: ModuleType) -> None:
     name = module.__name__.rpartition(".")[2]
     assert str(module.env()) == f"{name}_v0"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dancfr.errors import UsageError
 from dancfr.games.checks import check_game
 from dancfr.games.recall_checks import find_forgotten
 from dancfr.games.registry import GAMES, make_game
@@ -48,6 +49,27 @@ class Blind(Leduc):
 
     def encode(self, packed: Packed, encoding: str = "flat") -> NDArray[np.float32]:
         return np.zeros_like(super().encode(packed, encoding))
+
+
+class Rare(Kuhn):
+    """Kuhn poker that fails in one of many games."""
+
+    no_tree = "it would find the fault"
+
+    def apply(self, states: States, choices: NDArray[np.integer]) -> None:
+        super().apply(states, choices)
+        if ((states["cards"] == (2, 1)).all(axis=1) & (states["stake"] == 2)).any():
+            raise KeyError("showdown")
+
+
+def test_fault_that_only_these_games_meet_is_refused_in_one_line() -> None:
+    told = set()
+    for seed in range(60):
+        try:
+            check_game(Rare(), {}, games=1, seed=seed)
+        except UsageError as error:
+            told.add(str(error).partition(" raised KeyError: 'showdown' (")[0])
+    assert told == {"game kuhn: step", "game kuhn: playing more random games"}
 
 
 def test_observe_that_forgets_is_a_warning_with_two_situations() -> None:

@@ -200,6 +200,27 @@ def test_adapter_that_refuses_an_agent_is_sound(check: Check) -> None:
     assert check(adapter=refuses)["checked"]["record"] == "adapter"
 
 
+@pytest.mark.parametrize("extra", ["legal", "illegal"])
+def test_adapter_may_show_a_game_with_another_number_of_actions(extra: str, check: Check) -> None:
+    """As Geister does, in which agents that never choose colours are shown a game without those actions."""
+
+    class Other(Own):
+        def legal(self, states: States) -> NDArray[np.bool_]:
+            shown = super().legal(states)
+            return shown[:, :1] if extra == "legal" else np.pad(shown, ((0, 0), (0, 1)), constant_values=True)
+
+    def narrower(game: Own, made_for: dict[str, Any]) -> Shown | None:
+        return Shown(Other()) if fitting(game, made_for) else None
+
+    if extra == "legal":
+        assert check(adapter=narrower)["checked"]["record"] == "adapter"
+        found = check_game("geister", {"random_setup": False, "ply_limit": 10}, games=16)
+        assert found["checked"]["record"].endswith(", adapter")
+        return
+    with pytest.raises(UsageError, match=r"^game own: Shown\.shown offers actions that are not legal in the game"):
+        check(adapter=narrower)
+
+
 def test_bots_that_are_not_a_function_are_refused_by_commands(
     monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:

@@ -114,6 +114,14 @@ def test_options_reach_the_game() -> None:
         ),
         (LEDUC, {"players": 3}, f"{LEDUC}: "),
         (LEDUC, {"max_return": -1}, f"{LEDUC}: "),
+        (
+            "pettingzoo:classic/rps-v2",
+            {"num_actions": 4},
+            "pettingzoo:classic/rps-v2: the environment cannot be made: AssertionError: The number of actions must be",
+        ),
+        ("pettingzoo:dancfr/kuhn-v0", {"cards": 1}, "kuhn: cards must be from 2 to 100, got 1"),
+        (LEDUC, {"max_plies": 2.5}, f"option max_plies of {LEDUC} expects an integer, got 2.5"),
+        (LEDUC, {"scale": "half"}, f"option scale of {LEDUC} expects a number, got 'half'"),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(name: str, options: dict, expected: str) -> None:
