@@ -271,3 +271,12 @@ def test_a_failure_that_is_not_the_settings_ends_the_search(tmp_path: Path, monk
     with pytest.raises(RunError, match="the disk is full"):
         run_trial(folder, Task(0), OPTIONS, lambda _: None)
     assert [trial.state.name for trial in open_study(folder, plan).trials] == ["RUNNING"]
+
+
+def test_a_search_that_was_killed_before_its_plan_was_written_starts_again(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    (folder / "figures").mkdir(parents=True)
+    (folder / "run.lock").touch()
+    (folder / ".tune.json.17.partial").touch()
+    given = ("--space", write_space(tmp_path), "--trials", "1", "--report-seeds", "0")
+    assert len(found(command, *arguments(folder, *given))["trials"]) == 1
