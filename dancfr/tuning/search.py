@@ -31,6 +31,7 @@ from dancfr.tuning.study import PLAN, Plan, mended, open_study, unfinished
 from dancfr.tuning.time_left import TimeLeft
 from dancfr.tuning.trial import Task, TrialTrainer, run_trial
 from dancfr.values import split_settings
+from dancfr.watch.tracking import choose_mode
 
 if TYPE_CHECKING:
     import optuna
@@ -92,6 +93,7 @@ def tune(request: SearchRequest) -> dict[str, Any]:
         raise UsageError(f"--minutes must be greater than 0, got {request.minutes:g}")
     plan = _resumed(request) if request.options.resume else _fresh(request)
     options = check_options(_options(request))
+    choose_mode(None)  # of all trainings: each trial would fail by it, and none be left to resume
     folder = request.folder
     _make(folder, fresh=not request.options.resume)
     prepare(folder / PAGE)

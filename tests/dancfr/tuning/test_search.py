@@ -280,3 +280,13 @@ def test_a_search_that_was_killed_before_its_plan_was_written_starts_again(comma
     (folder / ".tune.json.17.partial").touch()
     given = ("--space", write_space(tmp_path), "--trials", "1", "--report-seeds", "0")
     assert len(found(command, *arguments(folder, *given))["trials"]) == 1
+
+
+def test_a_wrong_mode_of_wandb_costs_no_trial(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "sometimes")
+    given = ("--space", write_space(tmp_path), "--trials", "2", "--inline")
+    line = refused(command(*arguments(tmp_path / "search", *given)))
+    assert "the W&B mode must be online, offline or off, got 'sometimes'" in line
+    assert not (tmp_path / "search").exists()
