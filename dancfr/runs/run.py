@@ -88,7 +88,7 @@ class Run:
                 refuse_content(path)
             lock = take_lock(path)
         except OSError as error:
-            raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
+            raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from error
         try:
             refuse_content(path)
             settings = config.model_dump(mode="json")
@@ -136,7 +136,7 @@ class Run:
             try:
                 lock = take_lock(path)
             except OSError as error:
-                raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
+                raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from error
         return cls(path, info, lock)
 
     def __enter__(self) -> Self:

@@ -1,6 +1,8 @@
 """Whole searches on Kuhn poker in this process: their runs, refusals, and trials that end early."""
 
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -244,6 +246,29 @@ def test_a_trial_whose_settings_are_refused_fails_alone(
     assert outcome is not None
     assert outcome["state"] == "failed"
     assert why in open_study(tmp_path, plan).trials[0].user_attrs["cause"]
+
+
+def test_a_trial_whose_folder_cannot_be_made_is_left_to_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "search"
+    plan = planned(folder)
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    make = Path.mkdir
+
+    def fail(path: Path, *arguments: Any, **options: Any) -> None:
+        if path.name == "seed101":
+            raise full
+        make(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", fail)
+        with pytest.raises(UsageError, match="cannot write to the run folder .*: No space left on device"):
+            run_trial(folder, Task(0), OPTIONS, lambda _: None)
+    assert [trial.state.name for trial in open_study(folder, plan).trials] == ["RUNNING"]
+    resumed = run_trial(folder, Task(0, 0), OPTIONS, lambda _: None)
+    assert resumed is not None
+    assert resumed["state"] == "complete"
 
 
 def test_a_trial_in_use_by_another_process_is_left_to_be_resumed(tmp_path: Path) -> None:
