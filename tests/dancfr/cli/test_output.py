@@ -1,4 +1,4 @@
-"""The text of `dancfr evaluate`, with seats, outcomes and mean returns other than 1 and -1, and of a stopped training."""
+"""The text of `dancfr evaluate`, with seats, outcomes, and returns other than 1 and -1, and of a stopped training."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -96,7 +96,9 @@ def test_a_file_that_is_gone_since_it_was_listed_is_named(tree: Path, tmp_path: 
         pack(tree, listing, tmp_path / "tree.zip")
 
 
-@pytest.mark.parametrize(("link", "target"), [("here", "."), ("sub/up", ".."), ("sub/here", "."), ("deep/all", "../..")])
+@pytest.mark.parametrize(
+    ("link", "target"), [("here", "."), ("sub/up", ".."), ("sub/here", "."), ("deep/all", "../..")]
+)
 def test_a_link_to_a_folder_around_it_is_refused_unless_it_is_ignored(tree: Path, link: str, target: str) -> None:
     (tree / link).symlink_to(target)
     with pytest.raises(UsageError, match=rf"^{tree / link} is a link to a folder that contains it"):

@@ -263,7 +263,7 @@ def test_a_trial_whose_folder_cannot_be_made_is_left_to_be_resumed(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", fail)
-        with pytest.raises(UsageError, match="cannot write to the run folder .*: No space left on device"):
+        with pytest.raises(UsageError, match=r"cannot write to the run folder .*: No space left on device"):
             run_trial(folder, Task(0), OPTIONS, lambda _: None)
     assert [trial.state.name for trial in open_study(folder, plan).trials] == ["RUNNING"]
     resumed = run_trial(folder, Task(0, 0), OPTIONS, lambda _: None)
