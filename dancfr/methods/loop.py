@@ -14,7 +14,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from actors.counters import Counters
 from actors.pool import ChunkFailed
 from actors.remote import Ref
 from actors.warm_up import WarmUp
@@ -76,9 +75,7 @@ class Loop(ABC):
     def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, actors: RunActors) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
         self._settings, self._actors = config, actors
-        self._counters = Counters(
-            actors.runtime, run.name, run.method, self.method.speed.key, self.method.plies, self.method.age
-        )
+        self._counters = actors.placement.counters_of(run, self.method)
         self.iteration = 0
         self.last_iteration = config.iterations
         self.seconds = 0.0
