@@ -25,6 +25,7 @@ from safetensors.numpy import save_file
 FORMAT, _FIRST_FORMAT = "dancfr-state-2", "dancfr-state-1"
 
 _UNCHECKED = "unchecked"
+_INCOMPLETE = re.compile(r"\..+\.\d+\.partial")
 _SCALAR = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])")
 
 Arrays = dict[str, NDArray[Any]]
@@ -202,6 +203,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         aside.unlink(missing_ok=True)
         raise
     sync(path.parent)
+
+
+def is_incomplete(name: str) -> bool:
+    """Whether a file of this name is one that `replacing` was writing, perhaps in a process that was killed."""
+    return _INCOMPLETE.fullmatch(name) is not None
 
 
 def sync(path: str | os.PathLike[str]) -> None:

@@ -36,11 +36,14 @@ def status(
     from dancfr.cli.status_text import describe
     from dancfr.watch.status import Watched, find_runs
 
-    folders, several = find_runs(runs or [Path("runs")])
-    watched = [Watched(folder, facts_of) for folder in folders]
+    watched: dict[Path, Watched] = {}
 
     def look() -> output.Result:
-        return {"runs": _looked(watched)} if several else watched[0].look()
+        folders, several = find_runs(runs or [Path("runs")])  # each time, since more runs may have begun
+        for folder in folders:
+            watched.setdefault(folder, Watched(folder, facts_of))
+        found = [watched[folder] for folder in folders]
+        return {"runs": _looked(found)} if several else found[0].look()
 
     if watch is None:
         output.deliver(look, as_json, describe)

@@ -102,7 +102,14 @@ def train(
         result = train(preset, settings, **more, **where).result
         if result["stopped"]:
             done = f"after iteration {result['iterations']}" if result["iterations"] else "before the first checkpoint"
-            given = {"--inline": inline, f"--device {device}": device != "auto", f"--address {address}": address}
+            given = {
+                "--inline": inline,
+                f"--device {device}": device != "auto",
+                f"--address {address}": address,
+                f"--workers {workers}": workers is not None,
+                f"--wandb {wandb}": wandb is not None,  # a run that was kept from W&B is not sent there later
+                "--tensorboard": tensorboard,
+            }
             again = " ".join(["--resume", *(words for words, chosen in given.items() if chosen)])
             here = f"dancfr train {preset} --run-dir {shlex.quote(result['run_dir'])} {again}"
             warn(f"stopped {done}; continue with: {os.environ.get(CONTINUE, here)}")

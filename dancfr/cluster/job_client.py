@@ -32,6 +32,10 @@ ANSWER_SECONDS = 120
 _ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
 
 
+class JobFailed(RunError):
+    """A job has ended without success. Other errors leave open whether it still runs."""
+
+
 @dataclass(frozen=True)
 class Server:
     """A job server that has answered.
@@ -276,8 +280,9 @@ def follow(server: Server, job: str) -> str:
     """Copies the output of a job to standard error until the job ends, and returns its last status.
 
     Raises:
-        RunError: The job failed. The message says how its command ended and has the last line of its output, which is
+        JobFailed: The job failed. The message says how its command ended and has the last line of its output, which is
             the cause only if the command could still write one.
+        RunError: The server refused a request, or the connection was lost.
     """
     import aiohttp
 
@@ -294,7 +299,7 @@ def follow(server: Server, job: str) -> str:
     if status == "FAILED":
         lines = [line for line in (found.message or "").splitlines() if line.strip()]
         last = lines[-1].strip() if lines else "it printed nothing"
-        raise RunError(f"{job} failed: {_end(found.driver_exit_code, last)}")
+        raise JobFailed(f"{job} failed: {_end(found.driver_exit_code, last)}")
     return status
 
 

@@ -26,11 +26,16 @@ Listing = Mapping[Path, int]
 """Size in bytes of each file, by its path in the tree."""
 
 
-def list_tree(root: Path) -> Listing:
+def list_tree(root: Path, within: tuple[Path, ...] = ()) -> Listing:
     """The files to send: all but `EXCLUDED` and the entries of .gitignore (in any folder) and .rayignore (at the root).
 
+    Args:
+        root: The folder.
+        within: Folders whose listing this one is part of, without links in their paths.
+
     Raises:
-        UsageError: The folder does not exist or cannot be read, or git is not installed.
+        UsageError: The folder does not exist or cannot be read, or git is not installed, or a link leads back to a
+            folder that it is in.
     """
     if not root.is_dir():
         kind = "is a file, not a folder" if root.exists() else "does not exist"
@@ -39,7 +44,13 @@ def list_tree(root: Path) -> Listing:
     for path in map(Path, _names(root)):
         file = root / path
         if file.is_dir():  # a repository within the tree, or a link to a folder
-            found |= {path / below: size for below, size in list_tree(file).items()}
+            inside, target = (*within, file.parent.resolve()), file.resolve()
+            if any(folder.is_relative_to(target) for folder in inside):
+                raise UsageError(
+                    f"{file} is a link to a folder that contains it, and would be sent without end: remove it, or name "
+                    "it in .gitignore or .rayignore"
+                )
+            found |= {path / below: size for below, size in list_tree(file, inside).items()}
         elif file.is_file():
             found[path] = file.stat().st_size
     return found

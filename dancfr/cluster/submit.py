@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dancfr.cluster import CONTINUE
-from dancfr.cluster.job_client import STOP_SECONDS, Server, connection, follow, reach
+from dancfr.cluster.job_client import STOP_SECONDS, JobFailed, Server, connection, follow, reach
 from dancfr.cluster.packing import check_tree, list_tree, pack
 from dancfr.errors import RunError, UsageError, warn
 from dancfr.methods import find_preset
@@ -100,8 +100,11 @@ def submit(request: SubmitRequest) -> dict[str, Any]:
         return {**result, "status": follow(server, job)}
     except KeyboardInterrupt:
         return {**result, "status": "RUNNING"}
+    except JobFailed as error:
+        raise JobFailed(f"{error}; continue with: {continuation(request, folder)}") from None
     except RunError as error:
-        raise RunError(f"{error}; continue with: {continuation(request, folder)}") from None
+        known = f"`dancfr jobs` shows whether {job} still runs, and `dancfr jobs logs {job}` its log"
+        raise RunError(f"{error}; {known}") from None
 
 
 def check_settings(request: SubmitRequest) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from actors.counters import Counters
 from actors.pool import ChunkFailed
 from actors.remote import Ref
 from actors.warm_up import WarmUp
@@ -29,6 +28,7 @@ from dancfr.methods.streams import Stream
 from dancfr.runs import checkpoints
 from dancfr.runs.checkpoints import reading
 from dancfr.runs.run import Run
+from dancfr.watch.following import read_record
 from dancfr.watch.progress import COMPILING, Progress
 from dancfr.watch.strength import measures
 from dancfr.watch.tracking import Tracker
@@ -75,9 +75,7 @@ class Loop(ABC):
     def __init__(self, run: Run, config: RunConfig, tracker: Tracker, progress: Progress, actors: RunActors) -> None:
         self.run, self.tracker, self.progress = run, tracker, progress
         self._settings, self._actors = config, actors
-        self._counters = Counters(
-            actors.runtime, run.name, run.method, self.method.speed.key, self.method.plies, self.method.age
-        )
+        self._counters = actors.placement.counters_of(run, self.method)
         self.iteration = 0
         self.last_iteration = config.iterations
         self.seconds = 0.0
@@ -331,7 +329,7 @@ class Loop(ABC):
                 state = json.loads((checkpoint.folder / "driver.json").read_bytes())
                 self.iteration, self.seconds = int(state["iteration"]), float(state["seconds"])
         self.run.truncate_metrics(self.iteration)
-        recorded = max((row["iteration"] for row in self.run.read_metrics("train")), default=0)
+        recorded = read_record(self.run.metrics.path).iteration
         if recorded < self.iteration:  # a checkpoint is written after the row of its iteration
             lost = f"{recorded + 1} to {self.iteration}"
             self.progress.event(f"warning: {self.run.metrics.path} lacks the rows of iterations {lost}: it was damaged")
@@ -341,7 +339,7 @@ class Loop(ABC):
     def read_evaluations(self) -> None:
         """Reads the recorded evaluations after `restore`; those of the end of a shorter run are removed."""
         self.run.truncate_metrics(self.iteration, finals=self.done())
-        for row in [*self.run.read_metrics("evaluation"), *self.run.read_metrics("exploitability")]:
+        for row in read_record(self.run.metrics.path).measured():
             self._evaluated = max(self._evaluated, row["iteration"])
             self._latest |= measures(row)
 

@@ -16,6 +16,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import OutOfTime, catching
 from dancfr.runs.run import Run
 from dancfr.runs.step import write_step
+from dancfr.watch.following import is_number
 from dancfr.watch.progress import Budget, Progress
 from dancfr.watch.tracking import Tracker
 
@@ -95,7 +96,7 @@ def run_to_end(loop_class: Any, run: Run, config: RunConfig, tracker: Tracker, o
 
 def longest_iteration(run: Run) -> float:
     """Returns the seconds of training of the longest iteration in the record of a run that is resumed."""
-    ends = [row["elapsed_s"] for row in run.read_metrics("train") if "elapsed_s" in row]
+    ends = [row["elapsed_s"] for row in run.read_metrics("train") if is_number(row.get("elapsed_s"))]
     return max((end - start for start, end in pairwise([0.0, *ends])), default=0.0)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from actors import addresses
 from actors.cores import available_cpus
+from actors.counters import Counters
 from actors.pool import PoolEvent, StartFailed, WorkerPool
 from actors.remote import Handle, InlineRuntime, RayRuntime, Runtime
 from actors.runtime import Saved
@@ -16,8 +17,10 @@ from actors.threads import ThreadRuntime
 from actors.warm_up import WarmUp
 from dancfr.errors import warn
 from dancfr.evaluation.server import Evaluations, EvaluationServer, Policies
+from dancfr.methods.method import Method
 from dancfr.methods.options import TrainOptions, joins_cluster
 from dancfr.methods.settings import Resources
+from dancfr.runs.run import Run
 from envs.game import GameBase
 from learners.storage import ForeignState
 
@@ -58,12 +61,19 @@ class Placement:
     def __init__(self, options: TrainOptions, resources: Resources) -> None:
         self.options, self.resources = options, resources
         self.counts: Counter[str] = Counter()
+        self._counters: Counters | None = None
         self._said_ranks = 0
 
     @cached_property
     def runtime(self) -> Runtime:
         """The runtime, inline or Ray. May raise ResourcesMissing and RayUnavailable, see `RayRuntime`."""
         return make_runtime(self.options, self.resources.wait_s)
+
+    def counters_of(self, run: Run, method: Method) -> Counters:
+        """Returns the run's counters in Ray. After a loss they are the same, so that totals are not counted again."""
+        if self._counters is None:
+            self._counters = Counters(self.runtime, run.name, run.method, method.speed.key, method.plies, method.age)
+        return self._counters
 
     @property
     def arrival(self) -> str:

@@ -13,10 +13,13 @@ from dancfr.errors import UsageError, reason
 from dancfr.runs.lock import is_lock
 from dancfr.runs.renamed import with_current_names
 from dancfr.values import split_settings
-from learners.storage import replacing
+from learners.storage import is_incomplete, replacing
 
 CARD = "card.json"
 """File of a packed agent, see `dancfr.agents.cards`, beside its config.json."""
+
+FOLDERS = ("checkpoints", "strategies")
+"""Folders that every run has from its start."""
 
 OLDEST_READ = (0, 2)
 """First version of dancfr whose runs can be resumed: 0.1 had other random streams, checkpoints and settings."""
@@ -27,11 +30,19 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def is_left(entry: Path, folders: Sequence[str]) -> bool:
+    """Whether an entry of a folder is a lock, or remains of a start that was killed: an incomplete file, or one of the
+    `folders`, still empty."""
+    if entry.is_dir():
+        return entry.name in folders and not any(entry.iterdir())
+    return is_lock(entry.name) or is_incomplete(entry.name)
+
+
 def refuse_content(path: Path) -> None:
-    """Raises UsageError if the folder contains anything but a lock."""
+    """Raises UsageError if the folder contains anything but a lock and remains of a start that was killed."""
     if (path / "config.json").exists():
         raise UsageError(f"{path} already holds a run: continue it with --resume, or choose another folder")
-    if any(not is_lock(entry.name) for entry in path.iterdir()):
+    if any(not is_left(entry, FOLDERS) for entry in path.iterdir()):
         raise UsageError(f"{path} is not empty: choose another folder")
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dancfr.errors import RunError, UsageError, cannot_write, reason, warn
 from dancfr.runs.config import AnyConfig, Config, describe_differences, refuse_changes
 from dancfr.runs.folder import (
+    FOLDERS,
     now,
     read_info,
     refuse_content,
@@ -87,7 +88,7 @@ class Run:
                 refuse_content(path)
             lock = take_lock(path)
         except OSError as error:
-            raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
+            raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from error
         try:
             refuse_content(path)
             settings = config.model_dump(mode="json")
@@ -101,9 +102,11 @@ class Run:
                 **({} if version is None else {"game_version": version}),
                 "config": settings,
             }
+            for entry in filter(Path.is_file, path.glob(".config.json.*.partial")):  # of a start that was killed
+                entry.unlink()
+            for folder in FOLDERS:  # before config.json, which makes the folder a run: one without them was complete
+                (path / folder).mkdir(exist_ok=True)
             write_json(path / "config.json", info)
-            for folder in ("checkpoints", "strategies"):
-                (path / folder).mkdir()
         except BaseException as error:
             lock.release()
             if isinstance(error, OSError):
@@ -127,13 +130,13 @@ class Run:
             refuse_packed(path)
             refuse_old(path, info)
             refuse_other_game(path, info)
-            for folder in ("checkpoints", "strategies"):
+            for folder in FOLDERS:
                 if (path / folder).exists() and not (path / folder).is_dir():
                     raise UsageError(f"{path / folder} is a file where a folder belongs: move it away")
             try:
                 lock = take_lock(path)
             except OSError as error:
-                raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from None
+                raise UsageError(f"cannot write to the run folder {path}: {reason(error)}") from error
         return cls(path, info, lock)
 
     def __enter__(self) -> Self:

@@ -17,9 +17,10 @@ from dancfr.methods import find_preset, method_of
 from dancfr.methods.launch import check_options, note_other_game
 from dancfr.methods.options import TrainOptions
 from dancfr.methods.stopping import OutOfTime, Stop, catching
-from dancfr.report.report import prepare
+from dancfr.report.report import FIGURES, prepare
 from dancfr.runs.config import apply_overrides
-from dancfr.runs.lock import is_lock, take_lock
+from dancfr.runs.folder import is_left
+from dancfr.runs.lock import take_lock
 from dancfr.trainings import Stopped, in_parallel
 from dancfr.tuning.comparison import compare
 from dancfr.tuning.metric import Metric
@@ -30,6 +31,7 @@ from dancfr.tuning.study import PLAN, Plan, mended, open_study, unfinished
 from dancfr.tuning.time_left import TimeLeft
 from dancfr.tuning.trial import Task, TrialTrainer, run_trial
 from dancfr.values import split_settings
+from dancfr.watch.tracking import choose_mode
 
 if TYPE_CHECKING:
     import optuna
@@ -91,6 +93,7 @@ def tune(request: SearchRequest) -> dict[str, Any]:
         raise UsageError(f"--minutes must be greater than 0, got {request.minutes:g}")
     plan = _resumed(request) if request.options.resume else _fresh(request)
     options = check_options(_options(request))
+    choose_mode(None)  # of all trainings: each trial would fail by it, and none be left to resume
     folder = request.folder
     _make(folder, fresh=not request.options.resume)
     prepare(folder / PAGE)
@@ -221,7 +224,7 @@ def _make(folder: Path, fresh: bool) -> None:
         if fresh and (folder / PLAN).exists():
             raise UsageError(f"{folder} already holds a search: continue it with --resume, or choose another folder")
         os.makedirs(folder, exist_ok=True)
-        if fresh and any(not is_lock(entry.name) for entry in folder.iterdir()):
+        if fresh and any(not is_left(entry, (FIGURES,)) for entry in folder.iterdir()):
             raise UsageError(f"{folder} is not empty: choose another folder")
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {reason(error)}") from None

@@ -109,7 +109,7 @@ def _is_its_own(error: DancfrError) -> bool:
     chain = list(_chain(error))
     if any(isinstance(each, (Explained, TrainingDiverged, MemoryError)) for each in chain):
         return True
-    outside = (PackageMissing, InUse, ResourcesMissing, DeviceMissing)
+    outside = (PackageMissing, InUse, ResourcesMissing, DeviceMissing, OSError)  # the last as of a full disk
     return isinstance(error, UsageError) and not any(isinstance(each, outside) for each in chain)
 
 

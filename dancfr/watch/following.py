@@ -139,6 +139,10 @@ class Following:
         self.elapsed_s = row.get("elapsed_s", self.elapsed_s)
         self._pace.add(self.iteration, self.elapsed_s)
 
+    def measured(self) -> list[Row]:
+        """Returns the newest evaluation row of each policy and opponent, and the newest exact one of each policy."""
+        return [*self.evaluations.values(), *self.exact.values()]
+
     @property
     def seconds_each(self) -> float | None:
         """Seconds per iteration, measured over recent iterations."""
@@ -157,6 +161,17 @@ class Following:
             for key, value in self.newest.items()
             if key.startswith(prefix) and is_number(value)
         }
+
+
+def read_record(path: Path) -> Following:
+    """Reads the record of a run once.
+
+    Raises:
+        OSError: the record cannot be read.
+    """
+    record = Following(path)
+    record.update()
+    return record
 
 
 def _clean(row: Row) -> Row:

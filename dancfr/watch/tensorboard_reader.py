@@ -35,13 +35,15 @@ class Writer:
         self._tail = Tail(run.metrics.path)
         self._began = datetime.fromisoformat(run.info["created"]).timestamp()
         self._seconds = 0.0
+        self._emptied = False  # whether the record has no row any more, and the file still has those before
         self._events: Any = None
 
     def update(self) -> None:
         """Writes the new rows."""
         rows, anew = self._tail.read()
-        if self._events is None or (anew and rows):
+        if self._events is None or ((anew or self._emptied) and rows):
             self._begin()
+        self._emptied = (anew or self._emptied) and not rows
         for row in rows:
             self._add(row)
         self._events.flush()

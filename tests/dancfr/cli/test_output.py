@@ -1,5 +1,6 @@
-"""Tests of the text of `dancfr evaluate`: tables of seats and outcomes, and mean returns other than 1 and -1."""
+"""The text of `dancfr evaluate`, with seats, outcomes, and returns other than 1 and -1, and of a stopped training."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,25 @@ from dancfr.cli.output import LEAST_WIDTH, deliver, describe_match, table
 from dancfr.evaluation.arena import play
 from dancfr.games.registry import make_game
 from envs.players import RandomAgent
+from tests.dancfr.outcomes import Command
 
 SEATS = {
     "first": {"games": 50, "wins": 9, "draws": 1, "losses": 40, "win_rate": 0.18},
     "second": {"games": 50, "wins": 7, "draws": 0, "losses": 43, "win_rate": 0.14},
 }
+
+
+@pytest.mark.parametrize(
+    "options", ["", "--inline", "--workers 1 --wandb off --tensorboard", "--device cpu --wandb offline"]
+)
+def test_a_stopped_training_names_the_command_that_continues_it_as_it_was_started(
+    options: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = {"run_dir": "runs/a b", "iterations": 3, "seconds": 1.0, "samples": 8, "metrics": {}, "stopped": True}
+    monkeypatch.setattr("dancfr.agents.trained.train", lambda *_, **__: SimpleNamespace(result=result))
+    (line,) = command("train", "leduc-dream", "seed=2", *options.split()).err.splitlines()
+    again = f"dancfr train leduc-dream --run-dir 'runs/a b' --resume {options}".rstrip()
+    assert line == f"stopped after iteration 3; continue with: {again}"
 
 
 def test_a_table_is_wrapped_to_fit_into_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from dancfr.cluster.job_client import Server, follow
+from dancfr.cluster import submit as sending
+from dancfr.cluster.job_client import JobFailed, Server, follow
+from dancfr.cluster.submit import SubmitRequest, submit
 from dancfr.errors import RunError
 
 Capture = pytest.CaptureFixture[str]
@@ -92,3 +94,25 @@ def test_each_line_is_shown_once_over_connections_that_break(capfd: Capture) -> 
 def test_a_connection_that_is_not_made_again_is_one_line(end: str) -> None:
     with serving(Jobs("whole", end)) as server, pytest.raises(RunError, match=f"^{server.address}: [^\n]+$"):
         follow(server, "job")
+
+
+@pytest.mark.parametrize(
+    ("error", "cure"),
+    [
+        (JobFailed("job failed: no space"), "; continue with: dancfr submit leduc-dream --run-dir /runs/a --resume"),
+        (RunError("http://head:8265: Connection refused"), "; `dancfr jobs` shows whether job still runs, and "),
+    ],
+)
+def test_only_a_job_that_has_failed_is_said_to_need_a_continuation(
+    error: RunError, cure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(server: Server, job: str) -> str:
+        raise error
+
+    monkeypatch.setattr(sending, "reach", lambda *_: Server("http://head:8265", {}))
+    monkeypatch.setattr(sending, "_checkout", lambda: None)
+    monkeypatch.setattr(sending, "_send", lambda *_: "job")
+    monkeypatch.setattr(sending, "follow", fail)
+    with pytest.raises(type(error)) as caught:
+        submit(SubmitRequest("leduc-dream", run_dir="/runs/a"))
+    assert str(caught.value).startswith(f"{error}{cure}")

@@ -96,6 +96,31 @@ def test_a_file_that_is_gone_since_it_was_listed_is_named(tree: Path, tmp_path: 
         pack(tree, listing, tmp_path / "tree.zip")
 
 
+@pytest.mark.parametrize(
+    ("link", "target"), [("here", "."), ("sub/up", ".."), ("sub/here", "."), ("deep/all", "../..")]
+)
+def test_a_link_to_a_folder_around_it_is_refused_unless_it_is_ignored(tree: Path, link: str, target: str) -> None:
+    (tree / link).symlink_to(target)
+    with pytest.raises(UsageError, match=rf"^{tree / link} is a link to a folder that contains it"):
+        list_tree(tree)
+    (tree / ".rayignore").write_text(f"/dancfr/notes/\n/{link}\n")
+    assert {path.as_posix() for path in list_tree(tree)} == SENT
+
+
+def test_links_that_lead_to_each_other_are_refused(tree: Path) -> None:
+    (tree / "deep" / "there").symlink_to("../sub")
+    (tree / "sub" / "back").symlink_to("../deep")
+    with pytest.raises(UsageError, match="is a link to a folder that contains it"):
+        list_tree(tree)
+
+
+def test_a_link_to_another_folder_is_followed(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    (tree / "link").symlink_to("../other")
+    assert {path.as_posix() for path in list_tree(tree)} == SENT | {"link/file"}
+
+
 def test_a_machine_without_git_is_told_to_install_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tree))
     with pytest.raises(UsageError, match="install it"):

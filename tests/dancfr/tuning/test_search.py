@@ -1,6 +1,8 @@
 """Whole searches on Kuhn poker in this process: their runs, refusals, and trials that end early."""
 
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -246,6 +248,29 @@ def test_a_trial_whose_settings_are_refused_fails_alone(
     assert why in open_study(tmp_path, plan).trials[0].user_attrs["cause"]
 
 
+def test_a_trial_whose_folder_cannot_be_made_is_left_to_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "search"
+    plan = planned(folder)
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    make = Path.mkdir
+
+    def fail(path: Path, *arguments: Any, **options: Any) -> None:
+        if path.name == "seed101":
+            raise full
+        make(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", fail)
+        with pytest.raises(UsageError, match=r"cannot write to the run folder .*: No space left on device"):
+            run_trial(folder, Task(0), OPTIONS, lambda _: None)
+    assert [trial.state.name for trial in open_study(folder, plan).trials] == ["RUNNING"]
+    resumed = run_trial(folder, Task(0, 0), OPTIONS, lambda _: None)
+    assert resumed is not None
+    assert resumed["state"] == "complete"
+
+
 def test_a_trial_in_use_by_another_process_is_left_to_be_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "search"
     plan = planned(folder)
@@ -271,3 +296,22 @@ def test_a_failure_that_is_not_the_settings_ends_the_search(tmp_path: Path, monk
     with pytest.raises(RunError, match="the disk is full"):
         run_trial(folder, Task(0), OPTIONS, lambda _: None)
     assert [trial.state.name for trial in open_study(folder, plan).trials] == ["RUNNING"]
+
+
+def test_a_search_that_was_killed_before_its_plan_was_written_starts_again(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "search"
+    (folder / "figures").mkdir(parents=True)
+    (folder / "run.lock").touch()
+    (folder / ".tune.json.17.partial").touch()
+    given = ("--space", write_space(tmp_path), "--trials", "1", "--report-seeds", "0")
+    assert len(found(command, *arguments(folder, *given))["trials"]) == 1
+
+
+def test_a_wrong_mode_of_wandb_costs_no_trial(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "sometimes")
+    given = ("--space", write_space(tmp_path), "--trials", "2", "--inline")
+    line = refused(command(*arguments(tmp_path / "search", *given)))
+    assert "the W&B mode must be online, offline or off, got 'sometimes'" in line
+    assert not (tmp_path / "search").exists()

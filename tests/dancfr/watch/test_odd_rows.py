@@ -1,4 +1,4 @@
-"""Rows of metrics.jsonl that another program or a person has written: `dancfr status` passes over the odd ones."""
+"""Odd rows of metrics.jsonl, of another program or a person: `dancfr status` and `--resume` pass over them."""
 
 import json
 from pathlib import Path
@@ -49,3 +49,21 @@ def test_an_odd_value_of_a_training_row_is_passed_over(key: str, value: Any, tmp
     assert told["iteration"] == 13
     assert told["elapsed_s"] == (24 if key == "elapsed_s" else 26)
     assert command("status", "run").code == 0
+
+
+def test_a_run_with_odd_rows_is_resumed(tmp_path: Path, command: Command) -> None:
+    words = ("train", "leduc-policy-gradient", "game=kuhn", "games=64", "chunk=64", "checkpoint_every=1")
+    words += ("evaluation.every=2", "evaluation.games=4", "--run-dir", "run", "--inline", "--device", "cpu")
+    assert command(*words, "iterations=2").code == 0
+    odd = (
+        {"kind": "train"},
+        {"kind": "train", "iteration": 2, "elapsed_s": "x"},
+        {"kind": "evaluation", "iteration": 2},
+        {"kind": "evaluation", "iteration": 2, "policy": "average", "opponent": "random", "win_rate": None},
+        {"kind": "exploitability", "iteration": 2, "policy": "average"},
+    )
+    with (tmp_path / "run" / "metrics.jsonl").open("a") as record:
+        record.writelines(f"{json.dumps(row)}\n" for row in odd)
+    resumed = command(*words, "iterations=3", "--resume")
+    assert resumed.code == 0, resumed.err
+    assert "3 iterations" in resumed.out

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -255,6 +256,25 @@ def test_folders_of_runs_take_a_line_each_and_what_is_no_run_is_refused(tmp_path
     assert command("status", "runs/empty", "runs/damaged").code == 2
     assert "leave out --watch" in refused(command("status", "runs", "--json", "--watch", "1"))
     assert "0.1 to 86400" in refused(command("status", "runs", "--watch", "0"))
+
+
+def test_runs_that_begin_while_a_folder_is_watched_are_shown(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(trained(tmp_path / "runs" / "seed-1", iterations=7, saved=5))
+        steps = iter(
+            [
+                lambda: second.enter_context(trained(tmp_path / "runs" / "seed-2", iterations=6, saved=5)),
+                first.close,
+                second.close,
+            ]
+        )
+        monkeypatch.setattr("dancfr.cli.status.time", SimpleNamespace(sleep=lambda _: next(steps)()))
+        lines = command("status", "runs", "--watch", "5").out.splitlines()
+    states = [line.split()[:3:2] for line in lines if line.startswith("runs/")]
+    assert [state for run, state in states if run == "runs/seed-1"] == ["running", "running", "stopped", "stopped"]
+    assert [state for run, state in states if run == "runs/seed-2"] == ["running", "running", "stopped"]
 
 
 def test_missing_strategies_of_an_average_are_found(tmp_path: Path) -> None:

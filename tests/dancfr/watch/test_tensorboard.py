@@ -66,6 +66,23 @@ def test_a_run_that_goes_back_has_each_row_once(tmp_path: Path) -> None:
     assert scalars(tmp_path / "run")["loss/a"] == [(1, 1.0), (2, 7.0)]
 
 
+def test_a_run_that_goes_back_to_its_start_has_each_row_once(tmp_path: Path) -> None:
+    """Its record is empty for a while."""
+    with create(tmp_path / "run") as run:
+        for iteration in (1, 2, 3):
+            run.append_metrics({"kind": "train", "iteration": iteration, "loss/a": float(iteration)})
+        writer = Writer(run)
+        writer.update()
+        run.truncate_metrics(0)
+        writer.update()
+        writer.update()
+        for iteration in (1, 2):
+            run.append_metrics({"kind": "train", "iteration": iteration, "loss/a": 7.0})
+            writer.update()
+        writer.close()
+    assert scalars(tmp_path / "run")["loss/a"] == [(1, 7.0), (2, 7.0)]
+
+
 KILLED = """
 import os, sys
 from dancfr.runs.run import Run
