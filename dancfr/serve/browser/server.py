@@ -119,7 +119,7 @@ class Page:
 
     def _answer(self, message: Message) -> None:
         if isinstance(message, New):
-            self._enter(*self._room.open(message.agents))
+            self._enter(*self._room.open(message.agents, self._left()))
         elif isinstance(message, Sit):
             self._enter(*self._room.find(message.table))
         elif isinstance(message, Ping):
@@ -132,7 +132,8 @@ class Page:
         elif isinstance(message, Pace):
             self._table.set_pace(message.seconds, message.paused)
         elif isinstance(message, Branch):
-            self._enter(*self._room.branch(self._table, self._table.ply_at(self._seat, message.ply), message.seat))
+            ply = self._table.ply_at(self._seat, message.ply)
+            self._enter(*self._room.branch(self._table, ply, message.seat, self._left()))
         elif isinstance(message, Look):
             self._look(self._table, message.ply)
 
@@ -151,6 +152,10 @@ class Page:
                 self.send({**found, "insight": insight})
 
         self._looking = asyncio.ensure_future(think())
+
+    def _left(self) -> Table | None:
+        """The table that has no page any more when this one goes to another."""
+        return self._table if self._table is not None and self._table.has_only(self) else None
 
     def _enter(self, table: Table, seat: int | None) -> None:
         self._leave()
