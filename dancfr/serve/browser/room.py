@@ -155,19 +155,23 @@ class Room:
         Where all tables are taken, `left` makes way for it if its game has ended, see `open`.
 
         Raises:
-            UsageError: the game that is played must not be looked into, or there is no such seat.
+            UsageError: the game that is played must not be looked into, it has ended at this position, or there is no
+                such seat.
         """
         if not table.studied:
             raise UsageError("another line can be played once the game has ended, or with --study")
         if seat >= len(table.seats):
             raise UsageError(f"there is no seat {seat}")
+        position = table.position.earlier(table.states(ply), ply)
+        if position.over:
+            raise UsageError("the game has ended in this position: go back to an earlier one, and play on from there")
         offered = self.settings.agents
         sitting = [each.agent for each in table.seats if each.agent in offered]
         agents: list[str | None] = [
             each.agent if each.agent in offered else (sitting or offered)[0] for each in table.seats
         ]
         agents[seat] = None
-        return self._add(table.position.earlier(table.states(ply), ply), agents, table.steps[:ply], left)
+        return self._add(position, agents, table.steps[:ply], left)
 
     def show(self, position: Position, steps: Sequence[Step], names: Sequence[str]) -> Table:
         """Opens a recorded game read-only."""
