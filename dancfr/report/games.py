@@ -1,6 +1,7 @@
 """Recorded games of a run's agents, as rows of a table."""
 
 import os
+import shlex
 from pathlib import Path
 
 from dancfr.errors import UsageError
@@ -44,4 +45,4 @@ def _row(file: Path, recording: Recording) -> tuple[str, ...]:
     header, end = recording.header, recording.end
     players = ", ".join(f"{seat}: {player.name}" for seat, player in enumerate(header.players))
     result = "not finished" if end is None else f"{end.end}: {', '.join(f'{each:g}' for each in end.returns)}"
-    return header.started, players, result, str(len(recording.moves)), f"dancfr replay {file}"
+    return header.started, players, result, str(len(recording.moves)), shlex.join(["dancfr", "replay", str(file)])
