@@ -178,6 +178,10 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
         given = request.query.get("token", "")
         return hmac.compare_digest(given.encode(), settings.token.encode())
 
+    def shortage() -> str:
+        most = settings.pages
+        return f"{most} pages are open: close one" if len(server.links) >= most else server.shortage()
+
     async def index(request: web.Request) -> web.StreamResponse:
         """The page. A page whose WebSocket was refused asks by its origin why: browsers do not tell it."""
         if not permitted(request):
@@ -185,6 +189,8 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
         origin = request.query.get("origin")
         if origin is not None and (problem := server.origins.refusal_of(origin, request)):
             return refusal(403, problem)
+        if origin is not None and (problem := shortage()):
+            return refusal(503, problem)
         return _file(PAGE / "index.html")
 
     async def rules(_: web.Request) -> web.StreamResponse:
@@ -208,8 +214,8 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
             return refusal(403, "wrong token")
         if problem := server.origins.refusal(request):
             return refusal(403, problem)
-        if len(server.links) >= settings.pages:
-            return refusal(503, f"{settings.pages} pages are open: close one")
+        if problem := shortage():
+            return refusal(503, problem)
         rate = settings.rate
         return await server.serve_socket(
             request, lambda link: Page(link, room).serve(), rate, 10 * rate, MOST_BYTES, _SILENT_S, compress=True
