@@ -219,7 +219,7 @@ def _draw_line(axis: "Axes", line: Line, percent: bool) -> None:
         lw=1.5,
         marker=MARKERS[line.colour % len(MARKERS)] if len(band.x) <= 25 else None,
         ms=3.5,
-        label=line.label,
+        label=f" {line.label}" if line.label.startswith("_") else line.label,  # or legends would leave it out
     )
     if band.known:
         low, high = scale * band.low, scale * band.high

@@ -120,6 +120,13 @@ def test_single_runs_have_no_bands_beside_each_other_and_one_legend(write_run: A
     assert "Dashed" not in said(drawn[1])
 
 
+def test_a_run_whose_name_begins_with_an_underscore_is_in_the_legend(write_run: Any, drawn: list[Any]) -> None:
+    runs = [History.read(write_run(name, record(4), seed=seed)) for seed, name in enumerate(("_old", "new"))]
+    single_runs("geister-quick", runs, policies=("average",))
+    (legend,) = drawn[0].legends
+    assert [text.get_text().strip() for text in legend.get_texts()] == ["_old", "new"]
+
+
 def test_legends_lie_below_the_panels(write_run: Any, drawn: list[Any]) -> None:
     single_runs("geister-quick", histories(write_run, 2))
     (figure,) = drawn
