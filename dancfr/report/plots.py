@@ -341,6 +341,12 @@ def _line_alt(title: str, panels: Sequence[Panel]) -> str:
 
 
 def png_of(figure: "Figure") -> bytes:
+    """Returns the image of a figure. Its texts are not read as formulas: names of runs may have dollar signs."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_parse_math(False)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -127,6 +127,13 @@ def test_a_run_whose_name_begins_with_an_underscore_is_in_the_legend(write_run: 
     assert [text.get_text().strip() for text in legend.get_texts()] == ["_old", "new"]
 
 
+def test_names_with_dollar_signs_are_no_formulas(write_run: Any) -> None:
+    runs = [History.read(write_run(name, record(4), seed=seed)) for seed, name in enumerate(("a$^$", "b"))]
+    figure = single_runs("geister-quick", runs)
+    assert figure is not None
+    assert "a$^$ goes from" in figure.alt
+
+
 def test_legends_lie_below_the_panels(write_run: Any, drawn: list[Any]) -> None:
     single_runs("geister-quick", histories(write_run, 2))
     (figure,) = drawn
