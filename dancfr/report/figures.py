@@ -5,6 +5,7 @@ it needs, and `all_figures` lists the omitted figures.
 """
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,8 @@ from dancfr.report.plots import Bars, Line, Panel, Plot, draw_bars, draw_lines
 WALL = "training, wall time"
 POLICIES = {"average": "Average policy", "last": "Last iterate"}
 BAND = "Bands: {}."
+LONGEST_NAME = 150
+"""Bytes of the name of a setting in the name of a file."""
 
 Wanted = tuple[str, str, Callable[[], Plot | None]]
 """Title of a figure, the rows that it needs, and the function that builds it."""
@@ -302,7 +305,14 @@ def _win_rate_band(runs: Sequence[History], opponent: str, policy: str, seconds:
 
 
 def _file_name(setting: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", setting)
+    """Returns the name of a setting as a part of a file's. One that names many keys is cut off, and a checksum tells
+    it from others: file systems take names of 255 bytes."""
+    name = re.sub(r"[^\w.-]+", "-", setting)
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    kept = name.encode()[:LONGEST_NAME].decode(errors="ignore")
+    checksum = zlib.crc32(setting.encode(errors="replace"))
+    return f"{kept}-{checksum:08x}"
 
 
 def _time_unit(settings: Settings) -> tuple[str, float]:

@@ -1,6 +1,7 @@
 """Recorded games of a run's agents, as rows of a table."""
 
 import os
+import shlex
 from pathlib import Path
 
 from dancfr.errors import UsageError
@@ -17,7 +18,7 @@ def games_of(run: Path) -> list[tuple[str, ...]]:
     """Returns the newest recorded games in which agents of a run have played: date, players, result, moves, command."""
     files = {file.resolve(): file for folder in (run, run.parent) for file in (folder / FOLDER).glob("*.jsonl")}
     rows: list[tuple[str, ...]] = []
-    for file in sorted(files.values(), key=lambda each: each.stat().st_mtime, reverse=True):
+    for file in sorted(files.values(), key=_written_at, reverse=True):
         if len(rows) == MOST_GAMES:
             break
         if not is_record(file):
@@ -29,6 +30,14 @@ def games_of(run: Path) -> list[tuple[str, ...]]:
         if any(_is_of(player.name, run) for player in recording.header.players if player.kind == "agent"):
             rows.append(_row(file, recording))
     return rows
+
+
+def _written_at(file: Path) -> float:
+    """When a file was written; 0 if it is gone, or a link to a file that is."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _is_of(agent: str, run: Path) -> bool:
@@ -44,4 +53,4 @@ def _row(file: Path, recording: Recording) -> tuple[str, ...]:
     header, end = recording.header, recording.end
     players = ", ".join(f"{seat}: {player.name}" for seat, player in enumerate(header.players))
     result = "not finished" if end is None else f"{end.end}: {', '.join(f'{each:g}' for each in end.returns)}"
-    return header.started, players, result, str(len(recording.moves)), f"dancfr replay {file}"
+    return header.started, players, result, str(len(recording.moves)), shlex.join(["dancfr", "replay", str(file)])

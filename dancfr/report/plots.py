@@ -219,7 +219,7 @@ def _draw_line(axis: "Axes", line: Line, percent: bool) -> None:
         lw=1.5,
         marker=MARKERS[line.colour % len(MARKERS)] if len(band.x) <= 25 else None,
         ms=3.5,
-        label=line.label,
+        label=f" {line.label}" if line.label.startswith("_") else line.label,  # or legends would leave it out
     )
     if band.known:
         low, high = scale * band.low, scale * band.high
@@ -341,6 +341,12 @@ def _line_alt(title: str, panels: Sequence[Panel]) -> str:
 
 
 def png_of(figure: "Figure") -> bytes:
+    """Returns the image of a figure. Its texts are not read as formulas: names of runs may have dollar signs."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_parse_math(False)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

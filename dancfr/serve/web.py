@@ -110,6 +110,11 @@ class WebServer:
         finally:
             await runner.cleanup()
 
+    def shortage(self) -> str:
+        """Why no further WebSocket can be opened; empty if one can."""
+        enough = len(self._sockets) < _most_sockets()
+        return "" if enough else "this process may open no more files: raise the limit by `ulimit -n`"
+
     async def serve_socket(
         self,
         request: web.Request,
@@ -134,8 +139,8 @@ class WebServer:
         socket = web.WebSocketResponse(max_msg_size=most_bytes, heartbeat=silent_s, compress=compress, autoping=False)
         if not socket.can_prepare(request).ok:
             return refusal(400, "this is the address of a WebSocket")
-        if len(self._sockets) >= _most_sockets():
-            return refusal(503, "this process may open no more files: raise the limit by `ulimit -n`")
+        if problem := self.shortage():
+            return refusal(503, problem)
         await socket.prepare(request)
         transport = request.transport
         if transport is None:  # the client has gone meanwhile

@@ -18,6 +18,7 @@ from dancfr.serve.browser.displays import GENERAL, display_of, page_of
 from dancfr.serve.browser.table import Plain, Seat, Step, Table
 from dancfr.serve.commands import seed_of
 from dancfr.serve.position import Position, actions_of, plain_action
+from dancfr.values import count
 from envs.agent import Agent
 from envs.game import Game, GameBase, States
 
@@ -124,8 +125,13 @@ class Room:
             "table": None if self.first is None else self.first.spectator,
         }
 
-    def open(self, agents: Sequence[str | None]) -> tuple[Table, int | None]:
+    def open(self, agents: Sequence[str | None], left: Table | None = None) -> tuple[Table, int | None]:
         """Opens a table with an agent or a user, None, in each seat.
+
+        Args:
+            agents: Who sits there, by seat.
+            left: The table that the page which asks leaves without any page. Where all tables are taken it makes way,
+                unless another user plays there.
 
         Returns:
             The table, and the first user's seat; None if there is no user.
@@ -140,25 +146,32 @@ class Room:
             if name is not None and name not in self.settings.agents:
                 raise UsageError(f"{name!r} is none of the agents that were offered")
         seed = seed_of(self.settings.seed, self._opened)
-        return self._add(Position(self.game, seed), agents, ())
+        given_up = left is not None and sum(each.agent is None for each in left.seats) < 2
+        return self._add(Position(self.game, seed), agents, (), left, given_up)
 
-    def branch(self, table: Table, ply: int, seat: int) -> tuple[Table, int | None]:
+    def branch(self, table: Table, ply: int, seat: int, left: Table | None = None) -> tuple[Table, int | None]:
         """Opens a table that continues from an earlier position of another one, with a user in one seat.
 
+        Where all tables are taken, `left` makes way for it if its game has ended, see `open`.
+
         Raises:
-            UsageError: the game that is played must not be looked into, or there is no such seat.
+            UsageError: the game that is played must not be looked into, it has ended at this position, or there is no
+                such seat.
         """
         if not table.studied:
             raise UsageError("another line can be played once the game has ended, or with --study")
         if seat >= len(table.seats):
             raise UsageError(f"there is no seat {seat}")
+        position = table.position.earlier(table.states(ply), ply)
+        if position.over:
+            raise UsageError("the game has ended in this position: go back to an earlier one, and play on from there")
         offered = self.settings.agents
         sitting = [each.agent for each in table.seats if each.agent in offered]
         agents: list[str | None] = [
             each.agent if each.agent in offered else (sitting or offered)[0] for each in table.seats
         ]
         agents[seat] = None
-        return self._add(table.position.earlier(table.states(ply), ply), agents, table.steps[:ply])
+        return self._add(position, agents, table.steps[:ply], left)
 
     def show(self, position: Position, steps: Sequence[Step], names: Sequence[str]) -> Table:
         """Opens a recorded game read-only."""
@@ -175,11 +188,20 @@ class Room:
         self.first = table
         return table
 
-    def _add(self, position: Position, agents: Sequence[str | None], steps: Sequence[Step]) -> tuple[Table, int | None]:
-        if len(self._tables) >= self.settings.tables:
-            self._make_way()
-        if len(self._tables) >= self.settings.tables:
-            raise UsageError(f"{self.settings.tables} tables are open: close the page of another one first")
+    def _add(
+        self,
+        position: Position,
+        agents: Sequence[str | None],
+        steps: Sequence[Step],
+        left: Table | None = None,
+        given_up: bool = False,
+    ) -> tuple[Table, int | None]:
+        most = self.settings.tables
+        if len(self._tables) >= most:
+            self._make_way(left, given_up)
+        if len(self._tables) >= most:
+            open_now = f"{count(most, 'table')} {'is' if most == 1 else 'are'} open"
+            raise UsageError(f"{open_now}: close the page of another one first")
         seats = [Seat(name) for name in agents]
         players = [
             Player(kind="user", name="user")
@@ -278,19 +300,24 @@ class Room:
             await asyncio.sleep(_SWEEP_S)
             self._drop_idle(self.settings.idle_s)
 
-    def _make_way(self) -> None:
-        """Closes tables without pages at which no user has moved, so that a page cannot fill the room by itself."""
+    def _make_way(self, left: Table | None, given_up: bool) -> None:
+        """Closes tables without pages at which no user has moved, so that a page cannot fill the room by itself.
+
+        Args:
+            left: A table that is about to be without pages.
+            given_up: Whether its game is not to be continued, either.
+        """
         self._drop_idle(_LEFT_S)
         for table in list(self._tables):
-            if table is not self.first and table.empty and not table.begun:
+            unused = not table.begun or (table is left and (given_up or table.ended))
+            if table is not self.first and (table.empty or table is left) and unused:
                 self._drop(table)
 
     def _drop_idle(self, seconds: float) -> None:
         """Closes tables without pages: those that have ended, and those left alone for some time."""
         now = time.monotonic()
         for table in list(self._tables):
-            ended = table.position.over or bool(table.failed)
-            if table is not self.first and table.empty and (ended or now - table.used > seconds):
+            if table is not self.first and table.empty and (table.ended or now - table.used > seconds):
                 self._drop(table)
 
     def _drop(self, table: Table) -> None:

@@ -119,7 +119,7 @@ class Page:
 
     def _answer(self, message: Message) -> None:
         if isinstance(message, New):
-            self._enter(*self._room.open(message.agents))
+            self._enter(*self._room.open(message.agents, self._left()))
         elif isinstance(message, Sit):
             self._enter(*self._room.find(message.table))
         elif isinstance(message, Ping):
@@ -132,7 +132,8 @@ class Page:
         elif isinstance(message, Pace):
             self._table.set_pace(message.seconds, message.paused)
         elif isinstance(message, Branch):
-            self._enter(*self._room.branch(self._table, self._table.ply_at(self._seat, message.ply), message.seat))
+            ply = self._table.ply_at(self._seat, message.ply)
+            self._enter(*self._room.branch(self._table, ply, message.seat, self._left()))
         elif isinstance(message, Look):
             self._look(self._table, message.ply)
 
@@ -151,6 +152,10 @@ class Page:
                 self.send({**found, "insight": insight})
 
         self._looking = asyncio.ensure_future(think())
+
+    def _left(self) -> Table | None:
+        """The table that has no page any more when this one goes to another."""
+        return self._table if self._table is not None and self._table.has_only(self) else None
 
     def _enter(self, table: Table, seat: int | None) -> None:
         self._leave()
@@ -173,6 +178,10 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
         given = request.query.get("token", "")
         return hmac.compare_digest(given.encode(), settings.token.encode())
 
+    def shortage() -> str:
+        most = settings.pages
+        return f"{most} pages are open: close one" if len(server.links) >= most else server.shortage()
+
     async def index(request: web.Request) -> web.StreamResponse:
         """The page. A page whose WebSocket was refused asks by its origin why: browsers do not tell it."""
         if not permitted(request):
@@ -180,6 +189,8 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
         origin = request.query.get("origin")
         if origin is not None and (problem := server.origins.refusal_of(origin, request)):
             return refusal(403, problem)
+        if origin is not None and (problem := shortage()):
+            return refusal(503, problem)
         return _file(PAGE / "index.html")
 
     async def rules(_: web.Request) -> web.StreamResponse:
@@ -203,8 +214,8 @@ def make_server(room: Room, settings: ServerSettings) -> WebServer:
             return refusal(403, "wrong token")
         if problem := server.origins.refusal(request):
             return refusal(403, problem)
-        if len(server.links) >= settings.pages:
-            return refusal(503, f"{settings.pages} pages are open: close one")
+        if problem := shortage():
+            return refusal(503, problem)
         rate = settings.rate
         return await server.serve_socket(
             request, lambda link: Page(link, room).serve(), rate, 10 * rate, MOST_BYTES, _SILENT_S, compress=True

@@ -119,6 +119,11 @@ class Table:
         return self.position.over or all(seat.agent is not None for seat in self.seats)
 
     @property
+    def ended(self) -> bool:
+        """Whether the game is over, or cannot continue."""
+        return self.position.over or bool(self.failed)
+
+    @property
     def studied(self) -> bool:
         """Whether users may see the agents' thoughts."""
         return self.open or self._study
@@ -127,6 +132,10 @@ class Table:
     def empty(self) -> bool:
         """Whether the table has no spectators."""
         return not self._onlookers
+
+    def has_only(self, onlooker: Onlooker) -> bool:
+        """Whether the table will be empty once this spectator or player has gone."""
+        return self._onlookers.keys() == {onlooker}
 
     def start(self) -> None:
         """Lets the agents play."""
@@ -162,7 +171,7 @@ class Table:
         """
         if seat is None or self.seats[seat].agent is not None:
             return "you only watch at this table"
-        if self.position.over or self.failed:
+        if self.ended:
             return "the game has ended"
         if ply != len(self._plies(seat)) or seat != self.position.mover:
             return "it is not your turn"
@@ -221,7 +230,7 @@ class Table:
 
     async def _run(self) -> None:
         """Lets agents move until the game is over. Waits for users, and while there are no spectators."""
-        while not self.position.over and not self.failed:
+        while not self.ended:
             seat = self.seats[self.position.mover]
             if seat.agent is None or self._paused or self.empty:
                 await self._wake.wait()

@@ -192,12 +192,14 @@ class HostedGame:
             self._end("finished")
 
     def turn_away(self, player: int) -> None:
-        """Takes the seat back from a web browser, which has played nothing; a game that has begun waits again."""
+        """Takes the seat back from a web browser, which has played nothing; a game that has begun waits again, and
+        takes no time from the players for that."""
         warn(f"game {self.record.game}: a web browser came to the seat of player {player}, and was turned away")
         if self._began is not None:
             self._began = None
             for each, agent in enumerate(self._agents):
                 self._stop_clock(each)
+                self._clocks[each].reserve = self._rules.reserve
                 if agent is not None:
                     self._free_seat(each)
         self._free_seat(player)

@@ -2,12 +2,14 @@
 
 import json
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dancfr.evaluation.statistics import wilson
+from dancfr.methods import find_preset
 from dancfr.report import plots
 from dancfr.report.figures import all_figures, single_runs, total_times, win_rates
 from dancfr.report.figures_exact import nash_conv_curves
@@ -118,6 +120,20 @@ def test_single_runs_have_no_bands_beside_each_other_and_one_legend(write_run: A
     assert "Dashed" not in said(drawn[1])
 
 
+def test_a_run_whose_name_begins_with_an_underscore_is_in_the_legend(write_run: Any, drawn: list[Any]) -> None:
+    runs = [History.read(write_run(name, record(4), seed=seed)) for seed, name in enumerate(("_old", "new"))]
+    single_runs("geister-quick", runs, policies=("average",))
+    (legend,) = drawn[0].legends
+    assert [text.get_text().strip() for text in legend.get_texts()] == ["_old", "new"]
+
+
+def test_names_with_dollar_signs_are_no_formulas(write_run: Any) -> None:
+    runs = [History.read(write_run(name, record(4), seed=seed)) for seed, name in enumerate(("a$^$", "b"))]
+    figure = single_runs("geister-quick", runs)
+    assert figure is not None
+    assert "a$^$ goes from" in figure.alt
+
+
 def test_legends_lie_below_the_panels(write_run: Any, drawn: list[Any]) -> None:
     single_runs("geister-quick", histories(write_run, 2))
     (figure,) = drawn
@@ -218,3 +234,20 @@ def test_a_band_without_counts_is_none(write_run: Any, drawn: list[Any]) -> None
     assert plot.rows[0][-1] == "one run"
     assert not drawn[0].axes[0].collections
     assert np.isnan(History.read(write_run("none", [row])).intervals("random")).all()
+
+
+def test_settings_that_differ_in_many_keys_have_files_of_their_own(write_run: Any, tmp_path: Path) -> None:
+    """Their names would be longer than a file system takes."""
+    base: Any = find_preset("geister-quick").config
+    faster = {"batch": 64, "learning_rate": 0.01, "minibatches": 4, "bf16": True}
+    changes = {key: getattr(base, key).model_dump() | faster for key in ("advantage_training", "baseline_training")}
+    changes |= {"traversals": 64, "chunk": 32, "reservoir": 1000, "circular": 1000}
+    runs = [History.read(write_run(f"a-{seed}", record(2), seed=seed)) for seed in (1, 2)]
+    runs += [History.read(write_run(f"b-{seed}", record(2), seed=seed, **changes)) for seed in (1, 2)]
+    settings = by_setting(runs)
+    assert max(map(len, settings)) > 255
+    figures = [single_runs(setting, members) for setting, members in settings.items()]
+    names = [figure.name for figure in figures if figure is not None]
+    assert len(set(names)) == 2
+    for name in names:
+        (tmp_path / f"{name}.png").touch()

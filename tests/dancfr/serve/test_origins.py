@@ -8,6 +8,7 @@ import pytest
 
 from dancfr.errors import UsageError
 from dancfr.serve.geister import Client
+from dancfr.serve.geister.hosted_game import GameRules
 from dancfr.serve.geister.referee import DISCONNECTED, ILLEGAL
 from dancfr.serve.guandan.hosted_table import TableRules
 from dancfr.serve.guandan.server import ServerSettings, run_server
@@ -188,3 +189,19 @@ def test_a_browser_takes_no_seat_at_geister(request_: bytes, capfd: pytest.Captu
     assert [(record.game, record.winner) for record in records] == [(1, 0), (2, 0)]
     assert records[1].ending == ILLEGAL
     assert capfd.readouterr().err.count("turned away") == 2
+
+
+def test_a_browser_takes_no_time_from_players_of_geister() -> None:
+    """A browser may open a connection long before it sends a request."""
+
+    async def use(ports: list[int], stop: asyncio.Event) -> None:
+        first, browser = await User.come(ports[0]), await User.come(ports[1])
+        await asyncio.sleep(1.0)
+        browser.send(REQUESTS[0])
+        await browser.rest()
+        await (await User.seated(ports[1])).go()
+        await first.rest()
+
+    (record,) = serving(use, rules=GameRules(reserve=2.0, per_answer=60.0), games=1)
+    assert record.ending == DISCONNECTED
+    assert min(record.reserves) > 1.0

@@ -65,10 +65,7 @@ const api = {
 const study = makeStudy(element("study"), {
   api,
   ask: (ply) => server.send({ type: "look", ply }),
-  branch: (seat) => {
-    server.send({ type: "branch", ply: looked?.ply ?? table.ply, seat });
-    looked = null;
-  },
+  branch: (seat) => server.send({ type: "branch", ply: shownPly(), seat }),
 });
 
 const shownPly = () => looked?.ply ?? table.ply;

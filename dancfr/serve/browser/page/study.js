@@ -16,7 +16,8 @@ export function makeStudy(root, { api, ask, branch }) {
   const panel = html("details", { ontoggle: () => view && show(view) }, summary, content, collector, lines);
 
   function begin(table, studied) {
-    if (table.table !== key) {
+    // Moves told at the end only renumber others.
+    if (table.table !== key || (table.over && table.ply > view.table.ply + 1)) {
       insights = new Map();
       asked = null;
       collecting = false;

@@ -1,5 +1,6 @@
 """The general page in a real browser: tries that fail, names of agents, and the page of the rules."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 import dancfr
-from tests.dancfr.serve.browser.clicks import MOVED, QUICK
+from tests.dancfr.serve.browser.clicks import MOVED, QUICK, play_on
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -61,6 +62,21 @@ def test_a_failed_try_that_ends_the_turn_is_told_while_the_opponent_moves(serve_
     expect(page.locator(".general-note")).to_have_text(
         f"{cell} is taken: a stone of the opponent is there. Your turn is over."
     )
+
+
+def test_thoughts_are_asked_for_anew_where_the_end_numbers_the_moves_anew(serve_page: Serve, page: Any) -> None:
+    """Failed tries of the opponent are told at the end only, and stand between the moves that were told before."""
+    sent: list[dict[str, Any]] = []
+    page.on("websocket", lambda opened: opened.on("framesent", lambda text: sent.append(json.loads(text))))
+    page.goto(serve_page("phantom_ttt", "--agent", "random", "--study", "--seed", "1", *QUICK))
+    play_on(page)
+    moves = page.locator("#events li").count()
+    assert moves > 1 + max(each["ply"] for each in sent if each["type"] == "move"), "some tries were not told"
+    sent.clear()
+    page.get_by_role("button", name="Ask at every move").click()
+    page.get_by_role("button", name="Ask at every move").wait_for(state="hidden")
+    page.get_by_role("button", name="Asking").wait_for(state="hidden")
+    assert [each["ply"] for each in sent] == list(range(moves))
 
 
 def test_agents_in_folders_are_called_by_the_last_one(serve_page: Serve, page: Any, tmp_path: Path) -> None:

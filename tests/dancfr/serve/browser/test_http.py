@@ -49,6 +49,25 @@ def test_the_page_needs_its_token_and_origin() -> None:
     with_pages(use)
 
 
+def test_a_page_learns_why_its_socket_was_refused() -> None:
+    """Browsers do not tell it, so the page asks by its origin."""
+
+    async def use(pages: Pages) -> None:
+        question = f"{pages.address}/?token={TOKEN}&origin="
+        async with pages.session.get(f"{question}{pages.address}") as answer:
+            assert answer.status == 200
+        async with pages.session.get(f"{question}http://elsewhere.example") as answer:
+            assert (answer.status, "must not play here" in await answer.text()) == (403, True)
+        clients = [await pages.open() for _ in range(2)]
+        async with pages.session.get(f"{question}{pages.address}") as answer:
+            assert (answer.status, await answer.text()) == (503, "dancfr: 2 pages are open: close one\n")
+        async with pages.session.get(f"{pages.address}/?token={TOKEN}") as answer:
+            assert answer.status == 200
+        assert not any(client.socket.closed for client in clients)
+
+    with_pages(use, server={"pages": 2})
+
+
 def test_only_files_of_the_page_are_served() -> None:
     async def use(pages: Pages) -> None:
         for prefix, folder in (("", PAGE), ("game/", GAME_PAGES["leduc"])):

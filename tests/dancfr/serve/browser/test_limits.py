@@ -161,6 +161,30 @@ def test_tables_and_pages_are_limited() -> None:
     with_pages(use, tables=2, server={"pages": 3})
 
 
+def test_a_page_that_begins_anew_needs_no_second_table() -> None:
+    """Its own table makes way: one that has ended or is given up, but none at which another user plays."""
+
+    async def use(pages: Pages) -> None:
+        client, first = await pages.begin()
+        last = await client.finish(randomly(1), first)
+        await client.send(type="branch", ply=1, seat=0)
+        branch = await client.turn()
+        assert branch["table"] != last["table"]
+        await client.send(type="move", ply=branch["ply"], choice=0)
+        await client.turn()
+        await client.send(type="new", agents=[None, None])  # in the middle of a game
+        two = await client.turn()
+        assert two["ply"] == 0
+        await client.send(type="move", ply=0, choice=0)
+        await client.next("table")
+        await client.send(type="new", agents=[None, "random"])
+        assert (await client.next("error"))["text"] == "1 table is open: close the page of another one first"
+        await client.send(type="sit", table=two["table"])  # the game is still there
+        assert (await client.next("table"))["ply"] == 1
+
+    assert with_pages(use, tables=1)["tables"] == 3
+
+
 def test_a_page_cannot_fill_the_room_by_itself() -> None:
     """Games that were only begun make way for new ones; a game in use does not."""
 

@@ -215,6 +215,15 @@ def test_a_server_that_stops_and_one_that_refuses(server: Any, page: Any) -> Non
     assert "lacks the right token" in page.locator("body").inner_text()
 
 
+def test_a_page_for_which_there_is_no_room_says_so(serve_page: Serve, page: Any) -> None:
+    """Without a connection it asks why, and is not told that the server has gone."""
+    page.add_init_script("WebSocket = class { constructor() { setTimeout(() => this.onclose({ code: 1006 })); } };")
+    full = {"status": 503, "body": "dancfr: 256 pages are open: close one\n"}
+    page.route(re.compile("origin="), lambda route: route.fulfill(**full))
+    page.goto(serve_page("leduc", "--agent", "random", *QUICK))
+    page.get_by_text("The server refuses this page: dancfr: 256 pages are open: close one").wait_for()
+
+
 def test_a_flood_ends_in_one_line_on_the_page(serve_page: Serve, page: Any) -> None:
     page.goto(serve_page("goofspiel", "--agent", "random", *QUICK))
     page.locator(".general-choices button").first.click()

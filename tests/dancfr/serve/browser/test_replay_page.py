@@ -111,6 +111,17 @@ def test_another_line_of_a_replay_outlives_its_page(server: Any, page: Any, tmp_
     expect(page.locator("#seats").get_by_text("You")).to_have_count(1)
 
 
+def test_another_line_that_is_refused_leaves_the_position(server: Any, page: Any, tmp_path: Path) -> None:
+    page.goto(server("replay", unfinished(tmp_path), *QUICK, "--tables", "1")[1])
+    page.get_by_text("Look inside").click()
+    page.get_by_role("button", name="First move").click()
+    page.get_by_text("Move 0 of").wait_for()
+    page.get_by_role("button", name="Seat 0").click()
+    page.get_by_text("1 table is open").wait_for()
+    page.get_by_role("button", name="One move on").click()
+    expect(page.locator("#steps span")).to_have_text("Move 1 of 2", timeout=20_000)
+
+
 def test_two_agents_are_watched(serve_page: Serve, page: Any, new_page: Callable[..., Any]) -> None:
     """From two windows; a table that changes does not undo unfinished input."""
     other = new_page()

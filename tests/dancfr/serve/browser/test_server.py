@@ -218,6 +218,21 @@ def test_another_line_is_played_from_an_earlier_position(tmp_path: Path) -> None
     with_pages(use, records=tmp_path)
 
 
+def test_no_line_is_played_from_the_end_of_a_game(tmp_path: Path) -> None:
+    """It would be a second game, over before it begins, whose record has no result."""
+
+    async def use(pages: Pages) -> None:
+        client, first = await pages.begin()
+        last = await client.finish(randomly(1), first)
+        await client.send(type="branch", ply=last["ply"], seat=0)
+        assert "the game has ended in this position" in (await client.next("error"))["text"]
+        await client.send(type="branch", ply=last["ply"] - 1, seat=last["events"][-1]["player"])
+        assert (await client.turn())["ply"] == last["ply"] - 1
+
+    assert with_pages(use, records=tmp_path) == {"tables": 2, "finished": 1}
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_agents_are_watched_at_a_chosen_pace() -> None:
     async def use(pages: Pages) -> None:
         table = pages.room.watch()
