@@ -29,7 +29,7 @@ from learners.cfr.exact_evaluation import evaluate_policy
 from learners.cfr.linear_program import solve_linear_program
 from learners.cfr.mirror_descent import ALGORITHMS as MIRROR_DESCENT
 from learners.cfr.mirror_descent import MirrorDescentSolver
-from learners.cfr.monte_carlo import MonteCarloSolver
+from learners.cfr.monte_carlo import WITHOUT_EFFECT, MonteCarloSolver
 from learners.cfr.sequence_form import SequenceForm, sequence_form
 from learners.cfr.solver import ALGORITHMS, Solver, make_solver
 from learners.cfr.vector_solver import VARIANTS, VectorSolver
@@ -331,7 +331,7 @@ def _points(iterations: int) -> list[int]:
 
 
 def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
-    """The options of an algorithm: the keyword-only arguments of its solver, without the seed."""
+    """The options of an algorithm: the keyword-only arguments of its solver that it reads, without the seed."""
     if algorithm == LINEAR_PROGRAM:
         return {}
     if algorithm in LIMITED:
@@ -341,8 +341,8 @@ def algorithm_options(algorithm: str) -> dict[str, inspect.Parameter]:
         solver = VectorSolver
     elif algorithm in MIRROR_DESCENT:
         solver = MirrorDescentSolver
-    found = inspect.signature(solver).parameters
-    return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k != "seed"}
+    found, others = inspect.signature(solver).parameters, ("seed", *WITHOUT_EFFECT.get(algorithm, ()))
+    return {k: p for k, p in found.items() if p.kind is p.KEYWORD_ONLY and k not in others}
 
 
 def _check_numbers(iterations: int, seed: int, warm_weight: float) -> None:

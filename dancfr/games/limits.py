@@ -17,6 +17,8 @@ LIMITS = {
     "oshi_zumo8_k3": "actions:6",
 }
 """Default depth limits (paper 003, table 2): the start of round 3 of goofspiel, 4 of oshi-zumo, 2 of Leduc hold'em."""
+BY_DEAL = {"cards": LIMITS["leduc"], "ranks": LIMITS["leduc_2b2r"]}
+"""Those of Leduc hold'em by its option `deal`: the board follows two chance events, or one that deals both hands."""
 
 
 def limit_of(game: str, options: dict[str, Any], text: str | None) -> Limit:
@@ -32,6 +34,8 @@ def limit_of(game: str, options: dict[str, Any], text: str | None) -> Limit:
     """
     made = make_game(game, **options)
     own = LIMITS.get(made.spec.name, LIMITS.get(game))
+    if own in BY_DEAL.values():
+        own = BY_DEAL[made.deal]  # type: ignore[attr-defined]
     if text is None and own is None:
         raise UsageError(f"{game} has no default depth limit: give limit=actions:N or limit=chances:N")
     try:

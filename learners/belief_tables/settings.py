@@ -20,13 +20,13 @@ class TableSettings(Settings):
         belief: How beliefs are updated; with ``none`` the agent knows nothing but the board.
         baseline: Whether to use learnt values: of belief states at the depth limit, and of the actions not taken in
             ``dream``. Without them these values are 0.
-        depth: Depth of a search, in moves.
+        depth: Depth of a search of ``depth-limited``, in moves.
         states: Belief states in a pass, each traversed for both players; in the other methods, games.
         passes: Passes of self-play and traversals in an iteration: `N_traversals` of Algorithm 1.
         updates: When the searches of ``depth-limited`` see changes of the tables: after the ``pass``, as Algorithm 2
             prints it, or as soon as a ``search``, the same or one before it, has made them.
-        epsilon: Share of uniform moves in self-play.
-        epsilon_belief: Share of sampled belief states whose beliefs are redrawn.
+        epsilon: Share of uniform moves in the self-play of ``depth-limited``.
+        epsilon_belief: Share of its sampled belief states whose beliefs are redrawn.
         decay: Share of an old value that a new one replaces.
         explore: Share of uniform moves of the traverser in ``dream`` and ``outcome-sampling``.
     """

@@ -48,7 +48,7 @@ def asked(game: Game, agent: object, states: States) -> NDArray[np.floating[Any]
 
 
 def asked_policy(game: Game, tree: Tree, agent: object) -> NDArray[np.float64]:
-    """Returns an agent's policy on a tree, `float64[S]`.
+    """Returns an agent's policy on a tree, `float64[S]`, with sums of exactly 1.
 
     It is asked at the first and at the last node of each infoset, where it must answer alike, since it sees whole
     states. An agent whose policy depends on its earlier moves recalls them first.
@@ -77,7 +77,12 @@ def asked_policy(game: Game, tree: Tree, agent: object) -> NDArray[np.float64]:
                     f"player {player} plays differently in states that look the same to it: an agent may use only "
                     "what game.observe shows to the player to move"
                 )
-    return tree.to_slots(table)
+    return with_sums_of_1(tree, tree.to_slots(table))
+
+
+def with_sums_of_1(tree: Tree, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divides a policy, `float64[S]`, by the sum at each infoset, from which rounding may have left it `TOLERANCE`."""
+    return np.asarray(policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset])
 
 
 def _asked_at(game: Game, tree: Tree, agent: Agent, nodes: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
@@ -114,4 +119,4 @@ def _paths(
     yield from reversed(steps)
 
 
-__all__ = ["BLOCK", "NoPolicy", "SeesTooMuch", "asked", "asked_policy", "for_player"]
+__all__ = ["BLOCK", "NoPolicy", "SeesTooMuch", "asked", "asked_policy", "for_player", "with_sums_of_1"]

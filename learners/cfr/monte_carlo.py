@@ -14,6 +14,13 @@ Floats = NDArray[np.float64]
 
 ALGORITHMS = ("chance-sampled", "external-sampling", "outcome-sampling", "vr-mccfr")
 BASELINES = ("infoset", "history")
+WITHOUT_EFFECT = {
+    "chance-sampled": ("epsilon", "decay", "baseline"),
+    "external-sampling": ("epsilon", "decay", "baseline"),
+    "outcome-sampling": ("decay", "baseline"),
+    "vr-mccfr": (),
+}
+"""Options of `MonteCarloSolver` that an algorithm does not read."""
 
 _CHUNK = 4096
 """Iterations of one call of a kernel; Python handles signals between calls."""
@@ -175,4 +182,4 @@ def _check_part(name: str, value: float) -> None:
         raise ValueError(f"{name} must be more than 0 and at most 1, got {value}")
 
 
-__all__ = ["ALGORITHMS", "BASELINES", "MonteCarloSolver"]
+__all__ = ["ALGORITHMS", "BASELINES", "WITHOUT_EFFECT", "MonteCarloSolver"]

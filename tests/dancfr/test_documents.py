@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -58,6 +59,12 @@ def examples() -> list[tuple[str, str, str]]:
 def own_game() -> str:
     (code,) = [code for path in DOCUMENTS for code, _ in CODE.findall(path.read_text()) if OWN_GAME in code]
     return str(code)
+
+
+def test_excerpt_of_a_method_is_its_code() -> None:
+    (excerpt,) = [code for path in DOCUMENTS for code, _ in CODE.findall(path.read_text()) if EXCERPT in code]
+    driver = ROOT / "dancfr" / "methods" / "dream" / "driver.py"
+    assert indent(excerpt, " " * 8) in driver.read_text()
 
 
 @pytest.mark.parametrize(("document", "code", "expected"), examples(), ids=lambda text: text[:20].split("\n")[0])

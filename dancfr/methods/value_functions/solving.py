@@ -63,11 +63,14 @@ def solve_limited(
         `float64[S]`: the average policy of the trunk, and below it the solution of the subgames for its ranges.
 
     Raises:
-        UsageError: the game cannot be cut at the depth limit, or the value function does not exist.
+        UsageError: the game cannot be cut at the depth limit, the value function does not exist, or an option has no
+            effect.
     """
     settings = options(**chosen)
     if settings["bottom"] < 1:
         raise UsageError(f"bottom must be at least 1, got {settings['bottom']}")
+    if "bottom" in chosen and settings["values"] != SOLVED:
+        raise UsageError(f"values={settings['values']} solves no subgames: leave out bottom, or set values=solved")
     split = cut_game(game, game_options, settings["limit"] or None, most_nodes)
     tree = split.tree
     function = value_function(settings["values"], split, game, game_options, settings["bottom"])

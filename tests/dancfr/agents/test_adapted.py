@@ -9,9 +9,12 @@ from dancfr.agents.adapted import AdaptedAgent
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.insight import consult
 from dancfr.agents.match_rules import match_rules
+from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
+from dancfr.evaluation.exploitability import evaluate_exactly
 from envs.geister import Geister, rules
+from envs.geister.adapters import DrawnLayouts
 
 
 @pytest.mark.parametrize("name", ["pretrained:geister", "pretrained:geister-response"])
@@ -63,3 +66,11 @@ def test_an_insight_is_that_of_the_agent_once_the_colours_are_chosen() -> None:
     kept = wrapped.act(states, np.zeros(1, np.int64), np.random.default_rng(5))
     consult(wrapped, chosen, states, history, np.random.default_rng(1))
     assert wrapped.act(states, np.zeros(1, np.int64), np.random.default_rng(5)) == kept
+
+
+def test_an_exact_evaluation_says_that_the_agent_is_adapted() -> None:
+    """The agent has probabilities, so the advice to give it some would be wrong."""
+    game = Geister(size=4, random_setup=False, ply_limit=4)
+    agent = AdaptedAgent(make_bot("random", replace(game, random_setup=True)), DrawnLayouts(game), game)
+    with pytest.raises(UsageError, match=r"^it was made for another variant of mini-geister, .*dancfr exploit"):
+        evaluate_exactly("it", agent, game)

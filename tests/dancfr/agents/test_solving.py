@@ -168,6 +168,10 @@ def test_a_game_that_is_always_a_draw_has_the_value_0(solved: Callable[..., dict
         (("kuhn", "--algorithm", "outcome-sampling", "epsilon=0"), "epsilon must be more than 0 and at most 1"),
         (("kuhn", "--algorithm", "vr-mccfr", "baseline=none"), "baseline must be one of infoset, history"),
         (("kuhn", "--algorithm", "vr-mccfr", "seed=3"), "no option of vr-mccfr named 'seed'"),
+        (("kuhn", "--algorithm", "external-sampling", "epsilon=0.5"), "no option of external-sampling named 'epsilon'"),
+        (("kuhn", "--algorithm", "chance-sampled", "epsilon=0.5"), "there are: alternating, floor, linear"),
+        (("kuhn", "--algorithm", "outcome-sampling", "decay=0.1"), "there are: alternating, epsilon, floor, linear"),
+        (("kuhn", "--algorithm", "outcome-sampling", "baseline=history"), "no option of outcome-sampling named 'base"),
         (
             ("kuhn", "--algorithm", "external-sampling", "alternating=no"),
             "only chance-sampled can update both together",

@@ -51,6 +51,7 @@ def test_what_is_found_is_a_strategy_that_plays(tmp_path: Path, command: Command
         ("kuhn", "dl-cfr+", ("limit=foo",), "actions:N or chances:N"),
         ("kuhn", "dl-cfr+", ("limit=actions:9",), "no play of kuhn"),
         ("kuhn", "cfr-d", ("bottom=0",), "bottom must be at least 1, got 0"),
+        ("kuhn", "dl-cfr+", ("values=zero", "bottom=5"), "solves no subgames: leave out bottom"),
         ("kuhn", "dl-cfr+", ("value=zero",), "option of dl-cfr"),
         ("kuhn", "dl-cfr+", ("values=/nowhere/at/all",), "holds no run"),
         ("mini-cheat", "dl-cfr+", (), "mini-cheat.*limit="),

@@ -84,6 +84,21 @@ class Doubles(FirstAction):
         return np.ones((len(states), 2))
 
 
+def rounded(infostates: NDArray[Any], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Uniform play by five digits, whose sum is 0.99999 where there are three actions."""
+    return np.round(legal / legal.sum(axis=1, keepdims=True), 5)
+
+
+class Rounded(FirstAction):
+    """Plays `rounded`."""
+
+    def begin(self, game: Game, batch: int, rng: np.random.Generator) -> None:
+        self._game = game
+
+    def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
+        return rounded(states, self._game.legal(states))
+
+
 GAMES: dict[str, dict[str, Any]] = {
     "kuhn": {},
     "leduc": {},
@@ -144,6 +159,13 @@ def test_agents_without_a_policy_are_refused() -> None:
         asked_policy(game, make_tree(game), FirstAction())
     with pytest.raises(ValueError, match="sum to 2 instead of 1"):
         asked_policy(game, make_tree(game), Doubles())
+
+
+def test_rounded_probabilities_are_divided_by_their_sum() -> None:
+    """As on games that are evaluated by a walk over their histories."""
+    wanted = dancfr.exploitability("random", "leduc").nash_conv
+    for agent in (Rounded(), dancfr.policy_agent(rounded, "leduc")):
+        assert dancfr.exploitability(agent, "leduc").nash_conv == pytest.approx(wanted, abs=1e-12)
 
 
 def test_an_agent_of_ones_own_loses_to_its_exact_response_what_is_computed() -> None:

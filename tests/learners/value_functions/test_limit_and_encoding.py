@@ -240,6 +240,8 @@ def test_what_is_no_limit_is_refused(text: str) -> None:
 def test_limits_on_the_command_line() -> None:
     assert limit_of("kuhn", {"cards": 4}, None) == Limit("actions", 1)
     assert limit_of("leduc", {}, "actions:2") == Limit("actions", 2)
+    assert limit_of("leduc_2b2r", {"deal": "cards"}, None) == limit_of("leduc", {}, None)
+    assert limit_of("leduc", {"deal": "ranks"}, None) == limit_of("leduc_2b2r", {}, None)
     for game, text, message in (
         ("leduc", "round:2", "actions:N or chances:N"),
         ("mini-cheat", None, "mini-cheat.*limit="),
