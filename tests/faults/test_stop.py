@@ -14,7 +14,7 @@ from dancfr.methods.stopping import NOTICE_S as GRACE_S
 from tests.faults.training import assert_as_if_undisturbed, calm_run, strategies, training
 
 NOTICE_S = 20
-LONG = ("advantage_training.minibatches=6000", "iterations=2", "checkpoint_every=1")
+LONG = ("advantage_training.minibatches=16000", "iterations=2", "checkpoint_every=1")
 """A fit of a quarter of a minute, where nothing else runs."""
 
 
