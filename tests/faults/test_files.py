@@ -130,7 +130,7 @@ def test_a_disk_without_room_for_a_strategy_ends_a_run_at_once(
         assert dancfr(capfd, *training_of(run, *SMALL, "iterations=4")).code == 0
         intact = kept_state(run)
         fill(True)
-        leave(8192, disk)  # for config.json
+        leave(16384, disk)  # for config.json and rows, not for a strategy
         line = assert_refused(dancfr(capfd, *training_of(run, *SMALL, "iterations=12", "--resume")), code=1)
         assert "p0-000005.safetensors: No space left on device; make room and continue with --resume" in line
         assert kept_state(run) == intact
