@@ -125,6 +125,11 @@ class Tree:
         """Converts a policy `[I, A]` to `float64[S]`, one probability per slot."""
         return np.asarray(table[self.slot_infoset, self.slot_action].astype(np.float64))
 
+    def to_policy(self, table: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Converts probabilities `[I, A]`, whose sums may be rounded, to a policy with sums of 1, `float64[S]`."""
+        policy = self.to_slots(table)
+        return np.asarray(policy / np.add.reduceat(policy, self.slots[:-1])[self.slot_infoset])
+
     def to_table(self, policy: NDArray[np.floating]) -> NDArray[np.float64]:
         """Converts a policy `[S]` to `float64[I, A]`; illegal actions are 0."""
         table = np.zeros((len(self.player), self.num_actions))

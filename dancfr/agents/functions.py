@@ -16,7 +16,6 @@ from envs.agent import Named
 from envs.capabilities import TOLERANCE
 from envs.game import Game, GameBase, Packed, States
 from envs.tree import Tree
-from learners.cfr.asked_policy import with_sums_of_1
 from learners.regret_matching import draw_actions
 
 Policy = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.floating]]
@@ -126,8 +125,7 @@ class FunctionAgent(Named):
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]`; raises the errors of `act`."""
-        policy = tree.to_slots(self._evaluate(self.made_for, tree.observed, tree.legal(), tree.player))
-        return with_sums_of_1(tree, policy)
+        return tree.to_policy(self._evaluate(self.made_for, tree.observed, tree.legal(), tree.player))
 
     def _evaluate(
         self, game: Game, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]

@@ -17,8 +17,9 @@ LIMITS = {
     "oshi_zumo8_k3": "actions:6",
 }
 """Default depth limits (paper 003, table 2): the start of round 3 of goofspiel, 4 of oshi-zumo, 2 of Leduc hold'em."""
-BY_DEAL = {"cards": LIMITS["leduc"], "ranks": LIMITS["leduc_2b2r"]}
-"""Those of Leduc hold'em by its option `deal`: the board follows two chance events, or one that deals both hands."""
+BY_DEAL = {"cards": "leduc", "ranks": "leduc_2b2r"}
+"""Whose limit Leduc hold'em has by its option `deal`: the board follows two chance events, or one that deals both
+hands."""
 
 
 def limit_of(game: str, options: dict[str, Any], text: str | None) -> Limit:
@@ -33,9 +34,10 @@ def limit_of(game: str, options: dict[str, Any], text: str | None) -> Limit:
         UsageError: the text is not a limit, or it is None and the game has no default.
     """
     made = make_game(game, **options)
-    own = LIMITS.get(made.spec.name, LIMITS.get(game))
-    if own in BY_DEAL.values():
-        own = BY_DEAL[made.deal]  # type: ignore[attr-defined]
+    name = made.spec.name if made.spec.name in LIMITS else game
+    if name in BY_DEAL.values():
+        name = BY_DEAL[made.deal]  # type: ignore[attr-defined]
+    own = LIMITS.get(name)
     if text is None and own is None:
         raise UsageError(f"{game} has no default depth limit: give limit=actions:N or limit=chances:N")
     try:

@@ -36,7 +36,7 @@ from dancfr.runs.identity import copied, home_of, new_identity
 from dancfr.runs.lock import LOCK, Lock, take_lock
 from dancfr.runs.metrics import MetricsLog
 from dancfr.runs.provenance import provenance
-from learners.storage import DamagedFile, load_state, save_state, widened
+from learners.storage import DamagedFile, is_incomplete, load_state, save_state, widened
 
 _STRATEGY = re.compile(r"(average-)?p(\d+)-(\d{6,})\.safetensors")
 
@@ -102,7 +102,7 @@ class Run:
                 **({} if version is None else {"game_version": version}),
                 "config": settings,
             }
-            for entry in filter(Path.is_file, path.glob(".config.json.*.partial")):  # of a start that was killed
+            for entry in [each for each in path.iterdir() if is_incomplete(each.name)]:  # of a start that was killed
                 entry.unlink()
             for folder in FOLDERS:  # before config.json, which makes the folder a run: one without them was complete
                 (path / folder).mkdir(exist_ok=True)

@@ -77,12 +77,7 @@ def asked_policy(game: Game, tree: Tree, agent: object) -> NDArray[np.float64]:
                     f"player {player} plays differently in states that look the same to it: an agent may use only "
                     "what game.observe shows to the player to move"
                 )
-    return with_sums_of_1(tree, tree.to_slots(table))
-
-
-def with_sums_of_1(tree: Tree, policy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divides a policy, `float64[S]`, by the sum at each infoset, from which rounding may have left it `TOLERANCE`."""
-    return np.asarray(policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset])
+    return tree.to_policy(table)
 
 
 def _asked_at(game: Game, tree: Tree, agent: Agent, nodes: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
@@ -119,4 +114,4 @@ def _paths(
     yield from reversed(steps)
 
 
-__all__ = ["BLOCK", "NoPolicy", "SeesTooMuch", "asked", "asked_policy", "for_player", "with_sums_of_1"]
+__all__ = ["BLOCK", "NoPolicy", "SeesTooMuch", "asked", "asked_policy", "for_player"]

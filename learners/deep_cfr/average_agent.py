@@ -79,5 +79,4 @@ class AveragePolicyAgent(Named):
         for player in range(len(self._nets)):
             own = tree.player == player
             table[own] = self.policy(tree.observed[own], legal[own], player)
-        policy = tree.to_slots(table)
-        return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
+        return tree.to_policy(table)

@@ -236,8 +236,7 @@ class DreamAgent(Named):
             if self.average in ("exact", "sampled"):
                 log_weight += own_log_reach(tree, own, policies)
             table[own] = self._average(log_weight, policies)
-        policy = tree.to_slots(table)
-        return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
+        return tree.to_policy(table)
 
     def _policy(
         self, nets: _PlayerNets, packed: Packed, legal: NDArray[np.bool_], games: NDArray[np.int64]

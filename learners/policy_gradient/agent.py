@@ -83,8 +83,7 @@ class PolicyAgent(Named):
             OtherRules: the infostates of the tree are not those of the game that the nets were trained on.
         """
         require_infostates(self.name, self._trained_on, tree)
-        policy = tree.to_slots(self.policies(tree.observed, tree.legal(), tree.player))
-        return policy / np.add.reduceat(policy, tree.slots[:-1])[tree.slot_infoset]
+        return tree.to_policy(self.policies(tree.observed, tree.legal(), tree.player))
 
     def evaluate(
         self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]

@@ -146,8 +146,10 @@ class Room:
             if name is not None and name not in self.settings.agents:
                 raise UsageError(f"{name!r} is none of the agents that were offered")
         seed = seed_of(self.settings.seed, self._opened)
-        given_up = left is not None and sum(each.agent is None for each in left.seats) < 2
-        return self._add(Position(self.game, seed), agents, (), left, given_up)
+        given_up = left
+        if left is not None and not left.spare and sum(each.agent is None for each in left.seats) > 1:
+            given_up = None  # another user plays there
+        return self._add(Position(self.game, seed), agents, (), given_up)
 
     def branch(self, table: Table, ply: int, seat: int, left: Table | None = None) -> tuple[Table, int | None]:
         """Opens a table that continues from an earlier position of another one, with a user in one seat.
@@ -171,7 +173,8 @@ class Room:
             each.agent if each.agent in offered else (sitting or offered)[0] for each in table.seats
         ]
         agents[seat] = None
-        return self._add(position, agents, table.steps[:ply], left)
+        given_up = left if left is not None and left.spare else None
+        return self._add(position, agents, table.steps[:ply], given_up)
 
     def show(self, position: Position, steps: Sequence[Step], names: Sequence[str]) -> Table:
         """Opens a recorded game read-only."""
@@ -193,12 +196,11 @@ class Room:
         position: Position,
         agents: Sequence[str | None],
         steps: Sequence[Step],
-        left: Table | None = None,
-        given_up: bool = False,
+        given_up: Table | None = None,
     ) -> tuple[Table, int | None]:
         most = self.settings.tables
         if len(self._tables) >= most:
-            self._make_way(left, given_up)
+            self._make_way(given_up)
         if len(self._tables) >= most:
             open_now = f"{count(most, 'table')} {'is' if most == 1 else 'are'} open"
             raise UsageError(f"{open_now}: close the page of another one first")
@@ -300,17 +302,12 @@ class Room:
             await asyncio.sleep(_SWEEP_S)
             self._drop_idle(self.settings.idle_s)
 
-    def _make_way(self, left: Table | None, given_up: bool) -> None:
-        """Closes tables without pages at which no user has moved, so that a page cannot fill the room by itself.
-
-        Args:
-            left: A table that is about to be without pages.
-            given_up: Whether its game is not to be continued, either.
-        """
+    def _make_way(self, given_up: Table | None) -> None:
+        """Closes tables without pages at which no user has moved, so that a page cannot fill the room by itself; and
+        the table that its last page gives up."""
         self._drop_idle(_LEFT_S)
         for table in list(self._tables):
-            unused = not table.begun or (table is left and (given_up or table.ended))
-            if table is not self.first and (table.empty or table is left) and unused:
+            if table is not self.first and (table is given_up or (table.empty and table.spare)):
                 self._drop(table)
 
     def _drop_idle(self, seconds: float) -> None:

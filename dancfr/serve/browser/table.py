@@ -124,6 +124,11 @@ class Table:
         return self.position.over or bool(self.failed)
 
     @property
+    def spare(self) -> bool:
+        """Whether the table may be closed once it has no spectators: no user has moved yet, or it has ended."""
+        return not self.begun or self.ended
+
+    @property
     def studied(self) -> bool:
         """Whether users may see the agents' thoughts."""
         return self.open or self._study
