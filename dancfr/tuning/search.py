@@ -302,6 +302,7 @@ def _again(request: SearchRequest) -> str:
         f"--address {options.address}": options.address,
         f"--workers {options.workers}": options.workers,
         f"--parallel {request.parallel}": request.parallel > 1,
+        f"--minutes {request.minutes or 0:g}": request.minutes is not None,
     }
     more = "".join(f" {words}" for words, chosen in given.items() if chosen)
     return f"dancfr tune {request.preset} --folder {shlex.quote(str(request.folder))} --resume{more}"

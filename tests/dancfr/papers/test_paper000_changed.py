@@ -14,7 +14,7 @@ from tests.dancfr.papers.pages import table
 
 DOCS = Path(__file__).parents[3] / "docs"
 RECORDS, CHANGED_RECORDS = DOCS / "records/paper000", DOCS / "records/paper000-changed"
-PAGE = DOCS / "results/dream-on-geister.md"
+PAGE = DOCS / "results/why-dream-falls.md"
 
 
 def averages(folder: str) -> list[float]:

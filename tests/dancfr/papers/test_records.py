@@ -30,6 +30,7 @@ READINGS = _quarter_size("dream-paper-readings")
 BOUNDS = "sampling.ratio_bound=1 sampling.inverse_bound=4"
 BOUNDED = {(arm["arm"], arm["seed"]): arm for arm in _quarter_size("geister-dream-bounded")}
 READINGS_PAGE = (ROOT / "docs" / "results" / "dream-paper-readings.md").read_text()
+WHY_PAGE = (ROOT / "docs" / "results" / "why-dream-falls.md").read_text()
 
 
 def test_the_records_are_runs_of_the_presets() -> None:
@@ -168,7 +169,7 @@ def _rates(arm: Mapping[str, Any], policy: str, iteration: int) -> str:
 
 
 def _table(head: str) -> list[list[str]]:
-    return table(head, PAGE)
+    return table(head, WHY_PAGE)
 
 
 def _readings() -> list[tuple[str, list[str]]]:

@@ -63,7 +63,8 @@ def test_a_killed_search_resumes_with_the_result_of_one_that_was_not(command: Co
 
 def test_ctrl_c_says_how_to_continue(command: Command, tmp_path: Path) -> None:
     folder = tmp_path / "search"
-    process = start(folder, "--space", write_space(tmp_path), "--trials", "2", "--report-seeds", "1")
+    given = ("--space", write_space(tmp_path), "--trials", "2", "--report-seeds", "1", "--minutes", "90")
+    process = start(folder, *given)
     wait_for_evaluations(folder / "trials" / "0" / "seed101", process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
@@ -72,7 +73,7 @@ def test_ctrl_c_says_how_to_continue(command: Command, tmp_path: Path) -> None:
     last = err.splitlines()[-1]
     assert last == (
         f"stopped after 0 of 2 trials; continue with: dancfr tune {PRESET} --folder {folder} --resume --inline "
-        "--device cpu"
+        "--device cpu --minutes 90"
     )
     found = resumed(command, folder, "--inline")
     assert [each["state"] for each in found["trials"]] == ["complete"] * 2
