@@ -3,6 +3,7 @@
 The folder is a model repository of the Hugging Face hub, too: it has a README.md, see `dancfr.agents.hub.readme`.
 """
 
+import math
 import re
 import shlex
 from collections.abc import Mapping
@@ -255,7 +256,12 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
     iterations, algorithm = int(about.get("iterations", 0)), str(about.get("algorithm", "unknown"))
     options = [f"--option {text}" for key, value in about["game_options"].items() for text in assignments(key, value)]
     settings = [text for key, value in (about.get("settings") or {}).items() for text in assignments(key, value)]
-    solve = ["dancfr solve", about["game"], *settings, "--algorithm", algorithm, "--iterations", str(iterations)]
+    seed, warm, before = about.get("seed"), about.get("warm_start"), math.ceil(about.get("warm_weight", 0))
+    solve = ["dancfr solve", about["game"], *settings, "--algorithm", algorithm]
+    if iterations:  # a linear program has none; those that a warm start stands for are among them
+        solve += ["--iterations", str(iterations - before)]
+    solve += [f"--seed {seed}"] if seed else []
+    solve += [f"--warm-start {shlex.quote(warm)} --warm-weight {about['warm_weight']:g}"] if warm else []
     commit = git_revision()
     return Source(
         game=about["game"],
@@ -265,7 +271,7 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
         else Training(
             commands=(" ".join([*solve, *options, "--out", shlex.quote(path.name)]),),
             commits=(commit,) if commit else (),
-            seed=about.get("seed"),
+            seed=seed,
             iterations=iterations,
             note=request.note,
         ),

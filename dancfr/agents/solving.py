@@ -123,7 +123,7 @@ class Solution:
             RunError: the file could not be written.
         """
         check_target(Path(path))
-        about = {key: self.found[key] for key in _ABOUT}
+        about = {key: self.found[key] for key in _ABOUT if key in self.found}
         write_strategy(Path(path), self.tree, self.policy, about | {"iterations": self.found.get("iterations", 0)})
 
     def as_dict(self) -> dict[str, Any]:
@@ -143,8 +143,8 @@ class Solution:
         return html_table(_POINT, rows, repr(self))
 
 
-_ABOUT = ("game", "game_options", "algorithm", "seed", "settings")
-"""Keys of a solution that its file contains."""
+_ABOUT = ("game", "game_options", "algorithm", "seed", "settings", "warm_start", "warm_weight")
+"""Keys of a solution that its file contains, the last two only after a warm start."""
 _POINT = ("iteration", "exploitability")
 """A point of the curve."""
 
@@ -205,6 +205,8 @@ def solve(
     start = None if warm_start is None else _start(warm_start, algorithm, rules)
     about: dict[str, Any] = {"game": name, "game_options": options, "algorithm": algorithm, "seed": seed}
     about["settings"] = chosen
+    if warm_start is not None:
+        about |= {"warm_start": Path(warm_start).name, "warm_weight": weight}
     if algorithm in LIMITED:
         if not isinstance(game, str):
             raise UsageError(f"{algorithm} takes the name of a game: register yours by the entry point dancfr.games")

@@ -147,6 +147,22 @@ def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_pat
         assert read_card(tmp_path / f"again{number}").training == card.training
 
 
+def test_the_command_of_a_strategy_solves_the_same(tmp_path: Path) -> None:
+    first = solve("kuhn", "external-sampling", 50, seed=5, out=tmp_path / "first.safetensors", progress=False)
+    warm = {"warm_start": tmp_path / "first.safetensors", "warm_weight": 2.5}
+    solve("kuhn", "cfr+", 20, **warm, out=tmp_path / "warm.safetensors", progress=False)
+    solve("kuhn", "lp", out=tmp_path / "program.safetensors", progress=False)
+    assert first.exploitability != solve("kuhn", "external-sampling", 50, progress=False).exploitability
+    for name, told in (
+        ("first", "--algorithm external-sampling --iterations 50 --seed 5"),
+        ("warm", "--algorithm cfr+ --iterations 20 --warm-start first.safetensors --warm-weight 2.5"),
+        ("program", "--algorithm lp"),
+    ):
+        pack(PackRequest(str(tmp_path / f"{name}.safetensors"), tmp_path / name))
+        (command,) = read_card(tmp_path / name).training.commands
+        assert command == f"dancfr solve kuhn {told} --out {name}.safetensors"
+
+
 def test_a_strategy_beside_the_card_of_another_agent_has_its_own_training(
     run: Path, table: Path, tmp_path: Path
 ) -> None:
