@@ -340,7 +340,10 @@ def _command(request: PackRequest) -> str:
     parts += [] if request.precision is None else ["--precision", request.precision]
     parts += [text for name in request.against for text in ("--against", name)]
     parts += ["--readable"] if request.readable else []
-    parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against or request.readable else []
+    played = bool(request.against or request.readable)
+    parts += ["--games", str(request.games)] if played else []
+    drawn = played or request.response_minutes is not None or request.seed != PackRequest.seed
+    parts += ["--seed", str(request.seed)] if drawn else []
     if request.response_minutes is not None:
         parts += ["--response-minutes", f"{request.response_minutes:g}"]
         parts += [text for name in request.response_starts for text in ("--response-start", name)]

@@ -6,13 +6,14 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.cards import Card, read_card, section
-from dancfr.agents.pack import PackRequest, pack
+from dancfr.agents.pack import PackRequest, _command, pack
 from dancfr.agents.solving import solve
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.agreement import agreement
@@ -130,6 +131,19 @@ def test_a_response_bounds_the_exploitability(run: Path, tmp_path: Path) -> None
     assert found.ci95 is not None
     assert found.ci95[0] <= found.value <= found.ci95[1]
     assert found.command.endswith("--start pretrained:bounded --start fresh")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seed": 3, "response_minutes": 5.0}, " --seed 3 --response-minutes 5"),
+        ({"seed": 3}, " --seed 3"),  # of the comparison with single precision
+        ({}, ""),
+        ({"against": ("rush",)}, " --against rush --games 2000 --seed 11"),
+    ],
+)
+def test_the_command_of_a_card_packs_with_the_same_seed(changes: dict[str, Any], told: str) -> None:
+    assert _command(PackRequest("runs/x", Path("packed/y"), **changes)) == f"dancfr pack runs/x packed/y{told}"
 
 
 def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_path: Path) -> None:
