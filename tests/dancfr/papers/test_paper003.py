@@ -173,6 +173,11 @@ def test_a_given_run_without_an_evaluation_is_refused(
         reproduce(**begin(name, tmp_path / "begun"), out_dir=tmp_path / "out")
 
 
+def test_given_runs_that_lack_a_setting_are_told_which(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"compares all of its settings\. 2x256: none of the runs has this setting\."):
+        reproduce(**begin("dlcfr-architecture", tmp_path / "2x64"), out_dir=tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("name", "game", "overrides", "says"),
     [
