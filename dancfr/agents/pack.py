@@ -36,7 +36,6 @@ from dancfr.methods.policy_gradient.starting import starting_net
 from dancfr.runs.config import differences
 from dancfr.runs.folder import CARD, write_json
 from dancfr.runs.keys import assignments
-from dancfr.runs.provenance import git_revision
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import file_kind, read_strategy
 from learners.storage import halved, save_state
@@ -262,7 +261,7 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
         solve += ["--iterations", str(iterations - before)]
     solve += [f"--seed {seed}"] if seed else []
     solve += [f"--warm-start {shlex.quote(warm)} --warm-weight {about['warm_weight']:g}"] if warm else []
-    commit = git_revision()
+    commit = about.get("git_revision")  # files of versions before 0.4 do not say
     return Source(
         game=about["game"],
         game_options=about["game_options"],

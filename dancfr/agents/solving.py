@@ -20,6 +20,7 @@ from dancfr.methods.value_functions.solving import VARIANTS as LIMITED
 from dancfr.methods.value_functions.solving import options as limited_options
 from dancfr.methods.value_functions.solving import solve_limited
 from dancfr.notebooks import axes_for, frame
+from dancfr.runs.provenance import git_revision
 from dancfr.runs.strategies import check_storable, check_target, load_agent, write_strategy
 from dancfr.values import parse_options, show, split_settings
 from envs.game import Game, GameBase
@@ -124,7 +125,8 @@ class Solution:
         """
         check_target(Path(path))
         about = {key: self.found[key] for key in _ABOUT if key in self.found}
-        write_strategy(Path(path), self.tree, self.policy, about | {"iterations": self.found.get("iterations", 0)})
+        about |= {"iterations": self.found.get("iterations", 0), "git_revision": git_revision()}
+        write_strategy(Path(path), self.tree, self.policy, about)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the solution without its policy, as `dancfr solve --json` prints it."""

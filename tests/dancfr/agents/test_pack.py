@@ -25,7 +25,7 @@ from dancfr.methods.options import TrainOptions
 from dancfr.runs.run import Run
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.mixture import PolicyMixture
-from learners.storage import halved, load_state, widened
+from learners.storage import halved, load_state, save_state, widened
 
 INLINE = TrainOptions(inline=True, progress=False)
 LEDUC = make_game("leduc")
@@ -175,6 +175,18 @@ def test_the_command_of_a_strategy_solves_the_same(tmp_path: Path) -> None:
         pack(PackRequest(str(tmp_path / f"{name}.safetensors"), tmp_path / name))
         (command,) = read_card(tmp_path / name).training.commands
         assert command == f"dancfr solve kuhn {told} --out {name}.safetensors"
+
+
+def test_the_commit_of_a_strategy_is_that_of_its_solution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dancfr.agents.solving.git_revision", lambda: "5" * 40)
+    path = tmp_path / "kuhn.safetensors"
+    solve("kuhn", "cfr+", 5, out=path, progress=False)
+    pack(PackRequest(str(path), tmp_path / "kuhn"))
+    assert read_card(tmp_path / "kuhn").training.commits == ("5" * 40,)
+    arrays, about = load_state(path)
+    save_state(path, arrays, {key: value for key, value in about.items() if key != "git_revision"})  # as before 0.4
+    pack(PackRequest(str(path), tmp_path / "older"))
+    assert read_card(tmp_path / "older").training.commits == ()
 
 
 def test_a_strategy_beside_the_card_of_another_agent_has_its_own_training(
