@@ -22,8 +22,9 @@ def export(agent: str, folder: Path) -> dict[str, Any]:
     """Writes each net of an agent as an ONNX graph, and `ABOUT`, which names the game as the agent was trained on it,
     the encoding, and how the agent plays by the nets.
 
-    Every graph is computed by ONNX's reference implementation at decisions of random games and of games of the agent
-    with itself, and compared with the agent, see `dancfr.agents.export_numbered` and `dancfr.agents.export_listed`.
+    Every graph is computed by ONNX's reference implementation at decisions of random games, and compared with the
+    agent; over numbered actions, the play by all nets together is compared in games of the agent with itself, too. See
+    `dancfr.agents.export_numbered` and `dancfr.agents.export_listed`.
 
     Args:
         agent: Name, see `dancfr.agents.by_name`.

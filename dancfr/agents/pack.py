@@ -3,6 +3,7 @@
 The folder is a model repository of the Hugging Face hub, too: it has a README.md, see `dancfr.agents.hub.readme`.
 """
 
+import math
 import re
 import shlex
 from collections.abc import Mapping
@@ -35,7 +36,6 @@ from dancfr.methods.policy_gradient.starting import starting_net
 from dancfr.runs.config import differences
 from dancfr.runs.folder import CARD, write_json
 from dancfr.runs.keys import assignments
-from dancfr.runs.provenance import git_revision
 from dancfr.runs.run import Run
 from dancfr.runs.strategies import file_kind, read_strategy
 from learners.storage import halved, save_state
@@ -255,8 +255,13 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
     iterations, algorithm = int(about.get("iterations", 0)), str(about.get("algorithm", "unknown"))
     options = [f"--option {text}" for key, value in about["game_options"].items() for text in assignments(key, value)]
     settings = [text for key, value in (about.get("settings") or {}).items() for text in assignments(key, value)]
-    solve = ["dancfr solve", about["game"], *settings, "--algorithm", algorithm, "--iterations", str(iterations)]
-    commit = git_revision()
+    seed, warm, before = about.get("seed"), about.get("warm_start"), math.ceil(about.get("warm_weight", 0))
+    solve = ["dancfr solve", about["game"], *settings, "--algorithm", algorithm]
+    if iterations:  # a linear program has none; those that a warm start stands for are among them
+        solve += ["--iterations", str(iterations - before)]
+    solve += [f"--seed {seed}"] if seed else []
+    solve += [f"--warm-start {shlex.quote(warm)} --warm-weight {about['warm_weight']:g}"] if warm else []
+    commit = about.get("git_revision")  # files of versions before 0.4 do not say
     return Source(
         game=about["game"],
         game_options=about["game_options"],
@@ -265,7 +270,7 @@ def _from_table(path: Path, request: PackRequest, earlier: Card | None) -> Sourc
         else Training(
             commands=(" ".join([*solve, *options, "--out", shlex.quote(path.name)]),),
             commits=(commit,) if commit else (),
-            seed=about.get("seed"),
+            seed=seed,
             iterations=iterations,
             note=request.note,
         ),
@@ -334,7 +339,10 @@ def _command(request: PackRequest) -> str:
     parts += [] if request.precision is None else ["--precision", request.precision]
     parts += [text for name in request.against for text in ("--against", name)]
     parts += ["--readable"] if request.readable else []
-    parts += ["--games", str(request.games), "--seed", str(request.seed)] if request.against or request.readable else []
+    played = bool(request.against or request.readable)
+    parts += ["--games", str(request.games)] if played else []
+    drawn = played or request.response_minutes is not None or request.seed != PackRequest.seed
+    parts += ["--seed", str(request.seed)] if drawn else []
     if request.response_minutes is not None:
         parts += ["--response-minutes", f"{request.response_minutes:g}"]
         parts += [text for name in request.response_starts for text in ("--response-start", name)]

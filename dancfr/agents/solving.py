@@ -20,6 +20,7 @@ from dancfr.methods.value_functions.solving import VARIANTS as LIMITED
 from dancfr.methods.value_functions.solving import options as limited_options
 from dancfr.methods.value_functions.solving import solve_limited
 from dancfr.notebooks import axes_for, frame
+from dancfr.runs.provenance import git_revision
 from dancfr.runs.strategies import check_storable, check_target, load_agent, write_strategy
 from dancfr.values import parse_options, show, split_settings
 from envs.game import Game, GameBase
@@ -123,8 +124,9 @@ class Solution:
             RunError: the file could not be written.
         """
         check_target(Path(path))
-        about = {key: self.found[key] for key in _ABOUT}
-        write_strategy(Path(path), self.tree, self.policy, about | {"iterations": self.found.get("iterations", 0)})
+        about = {key: self.found[key] for key in _ABOUT if key in self.found}
+        about |= {"iterations": self.found.get("iterations", 0), "git_revision": git_revision()}
+        write_strategy(Path(path), self.tree, self.policy, about)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the solution without its policy, as `dancfr solve --json` prints it."""
@@ -143,8 +145,8 @@ class Solution:
         return html_table(_POINT, rows, repr(self))
 
 
-_ABOUT = ("game", "game_options", "algorithm", "seed", "settings")
-"""Keys of a solution that its file contains."""
+_ABOUT = ("game", "game_options", "algorithm", "seed", "settings", "warm_start", "warm_weight")
+"""Keys of a solution that its file contains, the last two only after a warm start."""
 _POINT = ("iteration", "exploitability")
 """A point of the curve."""
 
@@ -205,6 +207,8 @@ def solve(
     start = None if warm_start is None else _start(warm_start, algorithm, rules)
     about: dict[str, Any] = {"game": name, "game_options": options, "algorithm": algorithm, "seed": seed}
     about["settings"] = chosen
+    if warm_start is not None:
+        about |= {"warm_start": Path(warm_start).name, "warm_weight": weight}
     if algorithm in LIMITED:
         if not isinstance(game, str):
             raise UsageError(f"{algorithm} takes the name of a game: register yours by the entry point dancfr.games")

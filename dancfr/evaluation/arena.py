@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError
-from dancfr.evaluation.sides import Sides, sides_of
+from dancfr.evaluation.sides import ROUNDING, Sides, sides_of
 from dancfr.evaluation.statistics import BoundedMean, bounded_mean, sweeps, wilson
 from envs.agent import Agent
 from envs.capabilities import largest_return
@@ -44,6 +44,7 @@ class Record:
         ending: Index into `game.spec.endings`, `int8`.
         plies: Number of decisions of all players, `int32`.
         winning: Fraction of the sides that won, `float64`; None in games of two sides.
+        total: Sum of the returns of all sides, `float64`; None: 0.
     """
 
     seat: NDArray[np.int8]
@@ -52,6 +53,7 @@ class Record:
     ending: NDArray[np.int8]
     plies: NDArray[np.int32]
     winning: NDArray[np.float64] | None = None
+    total: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,14 +101,15 @@ class MatchResult:
         mean_plies: Mean number of decisions of all players per game.
         seconds: Wall-clock seconds of play.
         scores: Mean scores of successive games, as many at a time as the first agent needs to have each side once: 1
-            won, 1/2 drawn, 0 lost, in games with stakes the return on a scale from 0 to 1, `float32`. Of deals that are
-            played twice these are their two games.
+            won, 1/2 drawn, 0 lost, in games with stakes the return less half of `returns_sum` on a scale from 0 to 1,
+            `float32`. Of deals that are played twice these are their two games.
         deals: Results by deal, if deals were played twice.
         equal_share: Reference value for the win rate in games of P > 2 players without teams: the fraction of these
             games that a seat drawn at random won. It is 1/P if every game has one winner. None in games of two sides.
         constant_sum: Whether the returns of a game have a constant sum. If not, a lost game may have a high return.
         stakes: The largest return of a game with stakes, in which the mean return counts and not the games won, see
             `envs.game.GameSpec.stakes`.
+        returns_sum: What the returns of both sides add up to in every game with stakes.
     """
 
     games: int
@@ -125,6 +128,7 @@ class MatchResult:
     equal_share: float | None = None
     constant_sum: bool = True
     stakes: float | None = None
+    returns_sum: float = 0.0
 
     @property
     def win_rate(self) -> float:
@@ -172,6 +176,8 @@ class MatchResult:
             found["constant_sum"] = False
         if self.stakes is not None:
             found["stakes"] = self.stakes
+        if self.returns_sum:
+            found["returns_sum"] = self.returns_sum
         return found
 
 
@@ -244,13 +250,14 @@ def play_batch(
     states = sides.start(count, chance)
     places = np.arange(count)  # index in the batch of each unfinished game
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
-    value, winning, plies = np.zeros(count), np.zeros(count), np.zeros(count, np.int32)
+    value, winning, total = np.zeros((3, count))
+    plies = np.zeros(count, np.int32)
     while True:
         over = game.finished(states)  # also before the first decision, if chance ends a game there
         if over.any():
             ended = places[over]
             outcome[ended], value[ended] = sides.results(states[over], seat[ended])
-            winning[ended] = sides.winning(states[over])
+            winning[ended], total[ended] = sides.winning(states[over]), sides.total(states[over])
             ending[ended] = game.endings(states[over])
             states, places = states[~over], places[~over]
         if not len(states):
@@ -265,7 +272,7 @@ def play_batch(
             bad, reason = sides.illegal(states, actions)
             raise AgentError(f"agent {name_of(agents[int(second[bad])])} {reason}") from error
         plies[places] += 1
-    return Record(seat, outcome, value, ending, plies, winning if len(sides.names) > 2 else None)
+    return Record(seat, outcome, value, ending, plies, winning if len(sides.names) > 2 else None, total)
 
 
 def _actions(
@@ -310,6 +317,7 @@ def ask(
 
 def _joined(parts: list[Record]) -> Record:
     winning = [part.winning for part in parts if part.winning is not None]
+    total = [part.total for part in parts if part.total is not None]
     return Record(
         seat=np.concatenate([part.seat for part in parts]),
         outcome=np.concatenate([part.outcome for part in parts]),
@@ -317,6 +325,7 @@ def _joined(parts: list[Record]) -> Record:
         ending=np.concatenate([part.ending for part in parts]),
         plies=np.concatenate([part.plies for part in parts]),
         winning=np.concatenate(winning) if winning else None,
+        total=np.concatenate(total) if total else None,
     )
 
 
@@ -341,7 +350,8 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
     won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)
     turns = len(sides.names)
-    score = record.outcome if game.spec.stakes is None else record.value / game.spec.stakes
+    returns_sum = _returns_sum(game, record)
+    score = record.outcome if game.spec.stakes is None else (record.value - returns_sum / 2) / game.spec.stakes
     scores = np.asarray(score / 2 + 0.5, np.float32)[: len(record.outcome) // turns * turns]
     return MatchResult(
         games=int(total["games"]),
@@ -360,7 +370,16 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
         equal_share=None if record.winning is None else float(record.winning.mean()),
         constant_sum=game.spec.constant_sum,
         stakes=game.spec.stakes,
+        returns_sum=returns_sum,
     )
+
+
+def _returns_sum(game: GameBase, record: Record) -> float:
+    """What the returns of two players add up to in a game with stakes; 0 but for rounding in most."""
+    if game.spec.stakes is None or game.spec.num_players != 2 or record.total is None:
+        return 0.0
+    found = float(record.total.mean())
+    return found if abs(found) > ROUNDING * game.spec.stakes else 0.0
 
 
 def _counts(outcome: NDArray[np.int8]) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 An agent of strength a has an expected score of 1 / (1 + exp(b - a)) per game against an agent of strength b (Bradley
 and Terry 1952). A game is scored from 0, lost, to 1, won: a draw scores one half, and in a game with stakes
-(`envs.game.GameSpec.stakes`) a return r, of at most m, scores (1 + r / m) / 2. Strengths are logarithms of odds.
+(`envs.game.GameSpec.stakes`) a return r, of at most m, scores (1 + r / m) / 2; where the returns of both players add
+up to another constant than 0, r is the return less half of it. Strengths are logarithms of odds.
 Ratings are strengths in Elo points, of which 400 are odds of 10 to 1.
 
 A single number per agent cannot express cycles, in which A beats B, B beats C and C beats A, and agents of different

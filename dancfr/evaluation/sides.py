@@ -62,6 +62,10 @@ class Sides(Protocol):
         """Returns the fraction of the sides that have won each ended game, `float64[B]`."""
         ...
 
+    def total(self, states: States) -> NDArray[np.float64]:
+        """Returns the sum of the returns of all sides in ended games, `float64[B]`."""
+        ...
+
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         """Returns the index of the first illegal action and an error message that follows the agent's name."""
         ...
@@ -103,6 +107,9 @@ class Players:
 
     def winning(self, states: States) -> NDArray[np.float64]:
         return np.asarray((self._outcomes(states) > 0).mean(axis=1), np.float64)
+
+    def total(self, states: States) -> NDArray[np.float64]:
+        return np.asarray(self.game.returns(states).astype(np.float64).sum(axis=1))
 
     def _outcomes(self, states: States) -> NDArray[np.int8]:
         """Returns the outcome of each player, `int8[B, players]`: 1 won, 0 drawn, -1 lost."""
@@ -151,6 +158,9 @@ class Teams:
 
     def winning(self, states: States) -> NDArray[np.float64]:
         return np.where(self.game.winners(states) < 0, 0.0, 0.5)
+
+    def total(self, states: States) -> NDArray[np.float64]:
+        return np.zeros(len(states))  # what one team wins the other loses
 
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         for b in range(len(states)):

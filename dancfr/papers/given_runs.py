@@ -82,7 +82,7 @@ def unfinished(settings: Settings, scale: Scale, overrides: Sequence[str]) -> li
     said = []
     for setting in scale.settings:
         if setting.name not in settings:
-            said.append(f"{setting.name}: none of the runs has this setting.")
+            said.append(none_of(setting.name))
             continue
         config = apply_overrides(find_preset(setting.preset).config, configuration(setting, scale, overrides))
         for run in settings[setting.name]:
@@ -90,6 +90,11 @@ def unfinished(settings: Settings, scale: Scale, overrides: Sequence[str]) -> li
             if run.iterations < config.iterations and not in_time:
                 said.append(f"{run.name} is unfinished: {run.iterations:,} of {config.iterations:,} iterations.")
     return said
+
+
+def none_of(setting: str) -> str:
+    """Returns the sentence for a setting without a run."""
+    return f"{setting}: none of the runs has this setting."
 
 
 def _runs_in(folders: Sequence[Path]) -> list[tuple[Path, bool]]:

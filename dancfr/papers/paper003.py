@@ -201,8 +201,10 @@ def values_of(run: History, key: str) -> list[float]:
     """Returns a key's value in each of a run's exact evaluations.
 
     Raises:
-        RunError: the run has no such value.
+        RunError: the run has no such value, or was never evaluated.
     """
+    if not run.exact:
+        raise RunError(f"{run.path} has no exact evaluation yet: train it for longer")
     if not all(key in each for each in run.exact):
         raise RunError(f"{run.path} has no {key}: another version has trained it, so choose another --out")
     return [float(each[key]) for each in run.exact]

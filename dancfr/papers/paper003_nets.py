@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dancfr.errors import RunError
 from dancfr.evaluation.statistics import over_iterations, summarise
 from dancfr.games.limits import LIMITS
 from dancfr.methods.value_functions.config import ValueFunctionConfig
@@ -169,9 +170,14 @@ def _query(split: Split, run: History, searched: Pair, trunk: int, rng: np.rando
         searched: Plans of CFR-D, see `_ask`.
         trunk: Iterations of DL-CFR+, as many as those of CFR-D.
         rng: Draws the random plans, and those that are solved for the errors.
+
+    Raises:
+        RunError: the run has stored no net.
     """
     stored = Run.open(run.path)
-    function = load_net(stored, stored.config_as(ValueFunctionConfig), split, stored.list_strategies()[-1].iteration)
+    if not (nets := stored.list_strategies()):
+        raise RunError(f"{run.path} has stored no net yet: train it for longer")
+    function = load_net(stored, stored.config_as(ValueFunctionConfig), split, nets[-1].iteration)
     assert isinstance(function, NetValues)
     solving = ValueSolving()
     asked = {

@@ -21,7 +21,7 @@ from dancfr.papers import (
     sokota2022,
     steinberger2020,
 )
-from dancfr.papers.given_runs import given_runs, unfinished
+from dancfr.papers.given_runs import given_runs, none_of, unfinished
 from dancfr.papers.trainings import Experiment, Row, Scale, check_overrides, train_settings
 from dancfr.report.plots import number
 from dancfr.report.report import Table, evaluation_tables, prepare, runs_table, write_page
@@ -100,7 +100,8 @@ def reproduce(
     given = given_runs([Path(run) for run in runs], chosen, overrides) if runs else None
     lacking = unfinished(given, chosen, overrides) if given is not None else []
     if given is not None and len(given) < len(chosen.settings) and not experiment.partial:
-        raise UsageError(f"{name} compares all of its settings. {lacking[0]}")
+        absent = next(setting.name for setting in chosen.settings if setting.name not in given)
+        raise UsageError(f"{name} compares all of its settings. {none_of(absent)}")
     prepare(page)
     settings = train_settings(out, chosen, seeds, overrides, options) if given is None else given
 

@@ -69,8 +69,9 @@ class Result(Config):
         batch: Number of the batch, from 0, which is part of the seed of its games.
         agents: Names of the two agents.
         fingerprints: Their fingerprints, by which results are assigned to members.
-        games, wins, draws, losses, deals, categories, seats, mean_plies, mean_return, return_error, seconds: See
-            `dancfr.evaluation.arena.MatchResult`; the error is of all games by themselves where there are no deals.
+        games, wins, draws, losses, deals, categories, seats, mean_plies, mean_return, return_error, returns_sum,
+            seconds: See `dancfr.evaluation.arena.MatchResult`; the error is of all games by themselves where there are
+            no deals.
     """
 
     round: int = Field(ge=0)
@@ -87,6 +88,7 @@ class Result(Config):
     mean_plies: float = 0.0
     mean_return: float = 0.0
     return_error: float = 0.0
+    returns_sum: float = 0.0
     seconds: float = 0.0
 
     @classmethod
@@ -96,9 +98,14 @@ class Result(Config):
         return cls.model_validate({key: found[key] for key in cls.model_fields if key in found} | about)
 
     @property
+    def gain(self) -> float:
+        """Mean return of the first agent less half of what both add up to; that of the second is its negative."""
+        return self.mean_return - self.returns_sum / 2
+
+    @property
     def squares(self) -> float:
-        """Sum of the squares of the returns, in a game without deals that are played twice."""
-        return self.games * ((self.games - 1) * self.return_error**2 + self.mean_return**2)
+        """Sum of the squares of the gains, in a game without deals that are played twice."""
+        return self.games * ((self.games - 1) * self.return_error**2 + self.gain**2)
 
     @model_validator(mode="after")
     def _add_up(self) -> Self:

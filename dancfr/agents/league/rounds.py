@@ -58,7 +58,7 @@ def cross_table(config: LeagueConfig, results: Iterable[Result]) -> CrossTable:
         if config.stakes is None:
             won, within = result.wins + result.draws / 2, result.draws / 4
         else:
-            won = result.games * (1 + result.mean_return / config.stakes) / 2
+            won = result.games * (1 + result.gain / config.stakes) / 2
             within = (result.games - result.squares / config.stakes**2) / 4
         points[i, j] += won
         points[j, i] += result.games - won

@@ -19,7 +19,8 @@ class Tally:
     Attributes:
         games, wins, draws, losses: Number of games.
         both, one, none: Number of deals of which the agent has won both games, one and no game; 0 without deals.
-        returned, squares: Sums of its returns, and of their squares.
+        gained, squares: Sums of its gains (`Result.gain`), and of their squares.
+        half: Half of what both returns of a game add up to.
     """
 
     games: int = 0
@@ -29,16 +30,18 @@ class Tally:
     both: int = 0
     one: int = 0
     none: int = 0
-    returned: float = 0.0
+    gained: float = 0.0
     squares: float = 0.0
+    half: float = 0.0
 
     def add(self, result: Result, swapped: bool) -> None:
         """Adds a result, seen from its second agent if `swapped`."""
         wins, losses = (result.losses, result.wins) if swapped else (result.wins, result.losses)
         self.games, self.draws = self.games + result.games, self.draws + result.draws
         self.wins, self.losses = self.wins + wins, self.losses + losses
-        self.returned += result.games * (-result.mean_return if swapped else result.mean_return)
+        self.gained += result.games * (-result.gain if swapped else result.gain)
         self.squares += result.squares
+        self.half = result.returns_sum / 2
         if result.deals is not None:  # games of teams have no draws, so the loss of one is the win of the other
             both, none = (result.deals[key] for key in (("none", "both") if swapped else ("both", "none")))
             self.both, self.one, self.none = self.both + both, self.one + result.deals["one"], self.none + none
@@ -48,7 +51,8 @@ class Tally:
         the mean return where returns are scored (`LeagueConfig.stakes`)."""
         mean = {}
         if stakes is not None:
-            found = bounded_mean_of(self.games, self.returned / self.games, self.squares, stakes)
+            squares = self.squares + 2 * self.half * self.gained + self.games * self.half**2  # of the returns
+            found = bounded_mean_of(self.games, self.gained / self.games + self.half, squares, stakes)
             mean = {"mean_return": found.mean, "mean_return_ci95": [found.low, found.high]}
         deals = (self.both, self.one, self.none)
         interval = sweeps(*deals) if any(deals) else wilson(self.wins, self.games)

@@ -6,13 +6,14 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.cards import Card, read_card, section
-from dancfr.agents.pack import PackRequest, pack
+from dancfr.agents.pack import PackRequest, _command, pack
 from dancfr.agents.solving import solve
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.agreement import agreement
@@ -24,7 +25,7 @@ from dancfr.methods.options import TrainOptions
 from dancfr.runs.run import Run
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.mixture import PolicyMixture
-from learners.storage import halved, load_state, widened
+from learners.storage import halved, load_state, save_state, widened
 
 INLINE = TrainOptions(inline=True, progress=False)
 LEDUC = make_game("leduc")
@@ -132,6 +133,19 @@ def test_a_response_bounds_the_exploitability(run: Path, tmp_path: Path) -> None
     assert found.command.endswith("--start pretrained:bounded --start fresh")
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seed": 3, "response_minutes": 5.0}, " --seed 3 --response-minutes 5"),
+        ({"seed": 3}, " --seed 3"),  # of the comparison with single precision
+        ({}, ""),
+        ({"against": ("rush",)}, " --against rush --games 2000 --seed 11"),
+    ],
+)
+def test_the_command_of_a_card_packs_with_the_same_seed(changes: dict[str, Any], told: str) -> None:
+    assert _command(PackRequest("runs/x", Path("packed/y"), **changes)) == f"dancfr pack runs/x packed/y{told}"
+
+
 def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_path: Path) -> None:
     pack(PackRequest(str(table), tmp_path / "kuhn", against=("random",), games=100))
     card = read_card(tmp_path / "kuhn")
@@ -145,6 +159,34 @@ def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_pat
     for number, name in enumerate((tmp_path / "kuhn" / "strategy.safetensors", tmp_path / "kuhn")):
         pack(PackRequest(str(name), tmp_path / f"again{number}"))
         assert read_card(tmp_path / f"again{number}").training == card.training
+
+
+def test_the_command_of_a_strategy_solves_the_same(tmp_path: Path) -> None:
+    first = solve("kuhn", "external-sampling", 50, seed=5, out=tmp_path / "first.safetensors", progress=False)
+    warm = {"warm_start": tmp_path / "first.safetensors", "warm_weight": 2.5}
+    solve("kuhn", "cfr+", 20, **warm, out=tmp_path / "warm.safetensors", progress=False)
+    solve("kuhn", "lp", out=tmp_path / "program.safetensors", progress=False)
+    assert first.exploitability != solve("kuhn", "external-sampling", 50, progress=False).exploitability
+    for name, told in (
+        ("first", "--algorithm external-sampling --iterations 50 --seed 5"),
+        ("warm", "--algorithm cfr+ --iterations 20 --warm-start first.safetensors --warm-weight 2.5"),
+        ("program", "--algorithm lp"),
+    ):
+        pack(PackRequest(str(tmp_path / f"{name}.safetensors"), tmp_path / name))
+        (command,) = read_card(tmp_path / name).training.commands
+        assert command == f"dancfr solve kuhn {told} --out {name}.safetensors"
+
+
+def test_the_commit_of_a_strategy_is_that_of_its_solution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dancfr.agents.solving.git_revision", lambda: "5" * 40)
+    path = tmp_path / "kuhn.safetensors"
+    solve("kuhn", "cfr+", 5, out=path, progress=False)
+    pack(PackRequest(str(path), tmp_path / "kuhn"))
+    assert read_card(tmp_path / "kuhn").training.commits == ("5" * 40,)
+    arrays, about = load_state(path)
+    save_state(path, arrays, {key: value for key, value in about.items() if key != "git_revision"})  # as before 0.4
+    pack(PackRequest(str(path), tmp_path / "older"))
+    assert read_card(tmp_path / "older").training.commits == ()
 
 
 def test_a_strategy_beside_the_card_of_another_agent_has_its_own_training(

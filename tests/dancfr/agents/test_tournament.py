@@ -1,5 +1,6 @@
 """Tests of matches between teams (deals from both sides, wins, illegal actions) and of tournaments."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dancfr.evaluation.arena import AgentError, Record, play, summary
 from envs.game import States
 from envs.guandan import GuanDan
 from envs.ragged import choose_rows
+from tests.games import TreeGame, kuhn
 
 ROUND, MATCH = GuanDan(), GuanDan(length="match", situation="first")
 
@@ -277,6 +279,39 @@ def test_a_run_named_in_two_ways_is_one_agent(dmc_run: Path, monkeypatch: pytest
     link.unlink()
     found = tournament([f"{dmc_run.name}@2", str(dmc_run)], "guandan", 2)
     assert found.as_dict()["agents"] == [f"{dmc_run.name}@2", str(dmc_run)]
+
+
+class Paying(TreeGame):
+    """A game that pays both players 1 in the end."""
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        return super().returns(states) + self.finished(states)[:, None].astype(np.float32)
+
+
+def test_returns_that_add_up_to_another_constant_rate_as_those_of_zero_sum() -> None:
+    game = kuhn()
+    paying = Paying(game.name, game.chance, game.player, game.children, game.payoff, game.observation)
+    for each in (game, paying):
+        object.__setattr__(each, "spec", replace(each.spec, name="coins", max_return=3.0))
+    plain, paid = (
+        tournament(
+            [
+                policy_agent(lambda _, legal: legal / legal.sum(axis=1, keepdims=True), each, name="uniform"),
+                policy_agent(lambda _, legal: np.eye(legal.shape[1])[legal.argmax(axis=1)], each, name="first"),
+            ],
+            each,
+            400,
+            seed=1,
+            progress=False,
+        ).as_dict()
+        for each in (game, paying)
+    )
+    assert plain["ratings"] == pytest.approx(paid["ratings"])
+    assert plain["pairs"][0].keys() == paid["pairs"][0].keys() - {"returns_sum"}
+    for one, other in (("uniform", "first"), ("first", "uniform")):
+        before, after = (found["table"][one][other] for found in (plain, paid))
+        assert before["mean_return"] + 1 == pytest.approx(after["mean_return"])
+        assert np.add(before["mean_return_ci95"], 1) == pytest.approx(after["mean_return_ci95"], abs=0.02)
 
 
 def test_rules_are_the_commands_then_the_runs_with_a_length_of_their_own() -> None:

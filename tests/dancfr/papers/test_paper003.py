@@ -14,9 +14,10 @@ from dancfr.methods.options import TrainOptions
 from dancfr.papers.paper003 import ITERATIONS, QUERIED, RANDOM, compare_solvers, mean_correlation, values_of
 from dancfr.papers.paper003_nets import QUERIES
 from dancfr.papers.reproduce import EXPERIMENTS, reproduce
-from dancfr.papers.trainings import train_settings
+from dancfr.papers.trainings import configuration, train_settings
 from dancfr.report.history import History
 from dancfr.runs.config import apply_overrides
+from dancfr.runs.run import Run
 
 TINY = ("iterations=3", "strategies=16", "training.minibatches=5", "evaluation.iterations=5", "network.width=16")
 
@@ -147,6 +148,34 @@ def test_a_record_without_the_errors_that_are_compared_is_refused(tmp_path: Path
     assert values_of(run, "validation/linf") == [1.0]
     with pytest.raises(RunError, match="no validation/largest"):
         values_of(run, "validation/largest")
+
+
+def begin(name: str, path: Path) -> dict[str, Any]:
+    """Writes a run of the first setting of an experiment that has one iteration and no evaluation yet; returns the
+    arguments that compare it."""
+    scale = EXPERIMENTS[name].games["oshi_zumo8_k1"]["quick"]
+    setting = scale.settings[0]
+    config = apply_overrides(find_preset(setting.preset).config, configuration(setting, scale, (), 1))
+    with Run.create(path, setting.preset, "value-functions", config) as run:
+        run.append_metrics({"kind": "train", "iteration": 1})
+    return {"name": name, "game": "oshi_zumo8_k1", "runs": [path]}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("dlcfr-fig2", "has no exact evaluation yet: train"), ("dlcfr-ranges", "has stored no net yet: train")],
+)
+def test_a_given_run_without_an_evaluation_is_refused(
+    name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(QUERIES, "quick", (1, 1))
+    with pytest.raises(RunError, match=rf"begun {says}"):
+        reproduce(**begin(name, tmp_path / "begun"), out_dir=tmp_path / "out")
+
+
+def test_given_runs_that_lack_a_setting_are_told_which(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"compares all of its settings\. 2x256: none of the runs has this setting\."):
+        reproduce(**begin("dlcfr-architecture", tmp_path / "2x64"), out_dir=tmp_path / "out")
 
 
 @pytest.mark.parametrize(
