@@ -109,8 +109,7 @@ class BeliefSearchConfig(RunConfig):
             raise UsageError("game_options.random_setup must be true: belief states start from random layouts")
         if game.history:
             raise UsageError("game_options.history must be false: the beliefs of this method take its place")
-        if self.curriculum.option:
-            raise UsageError("curriculum.option: this method does not support curricula: leave it out")
+        self.curriculum.refuse()
         spec = BeliefGeister.of(game).spec
         try:
             self.network.check(spec)
