@@ -171,7 +171,7 @@ class DreamConfig(RunConfig):
         return base.model_copy(update=nets)
 
     def check(self) -> None:
-        """Raises UsageError if the game, its options, the networks and the opponents are not compatible."""
+        """Raises UsageError if the game, its options, the networks and the evaluation are not compatible."""
         from dancfr.games.registry import make_game
 
         game = make_game(self.game, **self.game_options)
@@ -181,6 +181,10 @@ class DreamConfig(RunConfig):
                 "baselines, policy nets and external sampling need two players and returns with a constant sum, "
                 f"and {self.game} has {found}: train it by policy gradients, or, without a guarantee, set "
                 "baseline=false, policy_net=false and sampling.method=outcome"
+            )
+        if self.policy_net and not self.evaluation.every:
+            raise UsageError(
+                "evaluation.every must be at least 1 with policy_net=true: its nets are trained when they are evaluated"
             )
         try:
             self.network.check(spec)

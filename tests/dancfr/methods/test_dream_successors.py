@@ -113,6 +113,7 @@ def test_games_for_the_baseline_alone_are_counted(tmp_path: Path) -> None:
         (("sampling.estimator=history",), r"sampling.estimator=history requires baseline=true and baseline_games"),
         (("baseline=false", "baseline_games=10"), r"baseline_games must be 0 with baseline=false"),
         (("policy_net=true", "sampling.opponent_epsilon=0.1"), r"policy_net=true requires sampling.opponent_epsilon=0"),
+        (("policy_net=true", "evaluation.every=0"), "evaluation.every must be at least 1 with policy_net=true"),
         (("policy_net=true", "history=0.25"), "policy_net=true requires history=0 and uniform=0"),
         (("policy_net=true", "uniform=0.25"), "policy_net=true requires history=0 and uniform=0"),
         (("bootstrap=dcfr",), r"dcfr\+"),
