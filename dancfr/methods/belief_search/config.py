@@ -117,6 +117,7 @@ class BeliefSearchConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.check_opponents(game)
+        self.check_ply_limit()
 
 
 QUICK = BeliefSearchConfig(

@@ -193,6 +193,7 @@ class DreamConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+        self.check_ply_limit()
         self.check_tree(game)
         self.check_readable(game)
 
