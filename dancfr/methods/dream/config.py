@@ -77,7 +77,7 @@ class DreamConfig(RunConfig):
             `policy_net`.
         average_power: Exponent p of the weight t^p of the net of iteration t in averages; 1: linear averaging.
         average_threshold: Averages never play actions whose probability is below this fraction of the largest one,
-            see `DreamAgent`.
+            see `DreamAgent`; not ``net``, which plays as it was fitted.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("reservoir", "circular", "policies")
