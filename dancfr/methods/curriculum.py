@@ -36,6 +36,12 @@ class Curriculum(Config):
                 "e.g. curriculum.option=health curriculum.values=1,2,3"
             )
 
+    def refuse(self) -> None:
+        """Raises UsageError if `option` or `values` is set, for methods that train on the run's own game alone."""
+        if self.option or self.values:
+            given = "option" if self.option else "values"
+            raise UsageError(f"curriculum.{given}: this method does not support curricula: leave it out")
+
     def check_games(self, game: str, options: Mapping[str, Any]) -> None:
         """Checks that the nets of one stage fit the next.
 

@@ -226,6 +226,18 @@ class RunConfig(Config):
                 f"evaluation.exploitability=true requires the tree of the game, but {obstacle}: set it to false"
             )
 
+    def check_ply_limit(self) -> None:
+        """Raises UsageError if evaluation games have a limit of plies, and the game has no such option."""
+        from dancfr.games.registry import make_game
+
+        limit = getattr(self.evaluation, "ply_limit", None)
+        if limit is None or not self.evaluation.every:
+            return
+        try:
+            make_game(self.game, **{**self.game_options, "ply_limit": limit})
+        except UsageError as error:
+            raise UsageError(f"evaluation.ply_limit: {error}; set evaluation.ply_limit=none") from None
+
     def check_readable(self, game: GameBase) -> None:
         """Raises UsageError if readings are wanted of a game whose players have no secrets."""
         from dancfr.evaluation.reading import FEWEST, require_readable

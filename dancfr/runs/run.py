@@ -363,17 +363,21 @@ class Run:
                 f"needs: restore it from a copy" + (f", or play {self.path}@{iteration - 1}" if iteration > 1 else "")
             )
 
-    def discard_final_strategy_before(self, iteration: int) -> bool:
+    def discard_final_strategy_before(self, iteration: int, player: int | None = None, average: bool = False) -> bool:
         """Removes the last strategy before `iteration` if it was stored only because the run had ended there.
+
+        Args:
+            iteration: The iteration.
+            player, average: Which strategies count, see `list_strategies`.
 
         Returns:
             Whether there was one; a file that cannot be read stays, since it does not say what it was stored for.
         """
-        earlier = [entry for entry in self.list_strategies() if entry.iteration < iteration]
+        earlier = [entry for entry in self.list_strategies(player, average) if entry.iteration < iteration]
         if not earlier:
             return False
         try:
-            _, about = self.load_strategy(earlier[-1].player, earlier[-1].iteration)
+            _, about = self.load_strategy(earlier[-1].player, earlier[-1].iteration, average)
         except (OSError, UsageError):
             return False
         if about.get("final"):

@@ -10,6 +10,7 @@ from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.networks.inference import Inference, encoder
 from learners.networks.settings import NetworkSettings, Weights
+from learners.other_rules import require_infostates
 from learners.regret_matching import draw_actions
 
 
@@ -73,7 +74,12 @@ class AveragePolicyAgent(Named):
         return policy
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
-        """The policy of both players at every infoset of a tree, `float64[S]`."""
+        """The policy of both players at every infoset of a tree, `float64[S]`.
+
+        Raises:
+            OtherRules: the infostates of the tree are not those of the game that the nets were trained on.
+        """
+        require_infostates(self.name, self._trained_on, tree)
         legal = tree.legal()
         table = np.zeros(legal.shape)
         for player in range(len(self._nets)):

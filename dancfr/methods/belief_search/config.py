@@ -35,9 +35,10 @@ class BeliefSearchConfig(RunConfig):
         states: Belief states of these games to search per iteration, for both players together.
         chunk: Games per chunk, the unit of work of a worker. Results depend on it, as on the seed.
         uniform: Fraction of the chunks in which one player (alternately either) plays uniformly at random and only the
-            other one learns, since self-play alone forgets how to beat weaker opponents. Advantages and values then
-            belong to the game in which the opponent is uniform with this probability, which infostates do not reveal
-            (a restricted Nash response; Johanson, Zinkevich and Bowling 2008).
+            other one learns, since self-play alone forgets how to beat weaker opponents. One chunk of each iteration is
+            always left to self-play: with two chunks the fraction is at most 0.5. Advantages and values then belong to
+            the game in which the opponent is uniform with this probability, which infostates do not reveal (a
+            restricted Nash response; Johanson, Zinkevich and Bowling 2008).
         search: Settings of self-play, beliefs and searches.
         network: Architecture of the advantage and policy nets.
         value_network: Architecture of the value nets.
@@ -109,8 +110,7 @@ class BeliefSearchConfig(RunConfig):
             raise UsageError("game_options.random_setup must be true: belief states start from random layouts")
         if game.history:
             raise UsageError("game_options.history must be false: the beliefs of this method take its place")
-        if self.curriculum.option:
-            raise UsageError("curriculum.option: this method does not support curricula: leave it out")
+        self.curriculum.refuse()
         spec = BeliefGeister.of(game).spec
         try:
             self.network.check(spec)
@@ -118,6 +118,7 @@ class BeliefSearchConfig(RunConfig):
         except ValueError as error:
             raise UsageError(str(error)) from None
         self.check_opponents(game)
+        self.check_ply_limit()
 
 
 QUICK = BeliefSearchConfig(

@@ -144,15 +144,18 @@ def tasks_of(config: BeliefSearchConfig, t: int) -> list[BeliefTask]:
     """Returns the chunks of iteration t.
 
     In a fraction `config.uniform` of them, which come first, one player plays uniformly: either player in alternate
-    chunks. A fractional number of such chunks is carried over to the next iteration.
+    chunks, also from an iteration to the next that has an odd number of them. A fractional number of such chunks is
+    carried over to the next iteration.
     """
     sizes = [min(config.chunk, config.games - first) for first in range(0, config.games, config.chunk)]
     share = config.uniform * len(sizes)
-    apart = min(int(t * share) - int((t - 1) * share), len(sizes) - 1)
+    before = int((t - 1) * share)
+    apart = min(int(t * share) - before, len(sizes) - 1)
+    player = t if apart % 2 == 0 else before + 1
     tasks = []
     for chunk, games in enumerate(sizes):
         states = -(-config.states * games // config.games)
-        uniform = (t + chunk) % 2 if chunk < apart else None
+        uniform = (player + chunk) % 2 if chunk < apart else None
         tasks.append(BeliefTask((config.seed, t, chunk), t, games, states, uniform))
     return tasks
 

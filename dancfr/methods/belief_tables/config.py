@@ -38,8 +38,7 @@ class BeliefTablesConfig(RunConfig):
             check_game(game)
         except ValueError as error:
             raise UsageError(str(error)) from None
-        if self.curriculum.option:
-            raise UsageError("curriculum.option: this method does not support curricula: leave it out")
+        self.curriculum.refuse()
         self.check_opponents(game)
 
 

@@ -108,8 +108,7 @@ class BestResponseConfig(RunConfig):
             raise UsageError(str(error)) from None
         if self.training.hide:
             raise UsageError("training.hide: a best response has no one to hide from: leave it out")
-        if self.curriculum.option:
-            raise UsageError("curriculum.option: best responses do not support curricula: leave it out")
+        self.curriculum.refuse()
 
 
 def two_player_game(rules: GameBase) -> Game:

@@ -77,7 +77,7 @@ class DreamConfig(RunConfig):
             `policy_net`.
         average_power: Exponent p of the weight t^p of the net of iteration t in averages; 1: linear averaging.
         average_threshold: Averages never play actions whose probability is below this fraction of the largest one,
-            see `DreamAgent`.
+            see `DreamAgent`; not ``net``, which plays as it was fitted.
     """
 
     buffers: ClassVar[tuple[str, ...]] = ("reservoir", "circular", "policies")
@@ -171,7 +171,7 @@ class DreamConfig(RunConfig):
         return base.model_copy(update=nets)
 
     def check(self) -> None:
-        """Raises UsageError if the game, its options, the networks and the opponents are not compatible."""
+        """Raises UsageError if the game, its options, the networks and the evaluation are not compatible."""
         from dancfr.games.registry import make_game
 
         game = make_game(self.game, **self.game_options)
@@ -182,6 +182,10 @@ class DreamConfig(RunConfig):
                 f"and {self.game} has {found}: train it by policy gradients, or, without a guarantee, set "
                 "baseline=false, policy_net=false and sampling.method=outcome"
             )
+        if self.policy_net and not self.evaluation.every:
+            raise UsageError(
+                "evaluation.every must be at least 1 with policy_net=true: its nets are trained when they are evaluated"
+            )
         try:
             self.network.check(spec)
             self.baseline_network.check(spec)
@@ -189,6 +193,7 @@ class DreamConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+        self.check_ply_limit()
         self.check_tree(game)
         self.check_readable(game)
 

@@ -174,7 +174,8 @@ class Dream(Loop):
         nets, metrics = self._fit("policies", players, t, Stream.AVERAGE_FIT, "policy")
         self._carried |= metrics
         for player, weights in enumerate(nets):
-            self.run.save_strategy(player, t, weights, {}, average=True)
+            self.run.save_strategy(player, t, weights, self._final, average=True)
+            self.run.discard_final_strategy_before(t, player, average=True)
             if self.actors.evaluation:
                 self.actors.evaluation.call(Evaluations.add, t, player, weights, True)
 

@@ -105,6 +105,7 @@ class PolicyGradientConfig(RunConfig):
             raise UsageError(str(error)) from None
         self.curriculum.check_games(self.game, self.game_options)
         self.check_opponents(game)
+        self.check_ply_limit()
         self._check_endings(game)
         self.check_tree(game)
         self.check_readable(game)

@@ -112,8 +112,7 @@ class ValueFunctionConfig(RunConfig):
                 f"unseen must be the index of one of several public states, got {self.unseen}: {self.game} has "
                 f"{split.encoding.num_public} at {limit}"
             )
-        if self.curriculum.option:
-            raise UsageError("curriculum.option: value functions do not support curricula: leave it out")
+        self.curriculum.refuse()
         if not self.evaluation.every:
             raise UsageError("evaluation.every must be at least 1: nets are stored only when they are evaluated")
         if self.evaluation.opponents:

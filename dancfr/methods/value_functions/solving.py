@@ -12,6 +12,7 @@ from dancfr.games.limits import limit_of
 from dancfr.games.registry import make_game
 from dancfr.games.rules import check_rules
 from dancfr.games.trees import make_tree
+from dancfr.methods.agent_name import parse_name
 from dancfr.methods.value_functions.config import ValueFunctionConfig
 from dancfr.runs.run import Run
 from envs.tree import MOST_NODES, Tree
@@ -143,7 +144,9 @@ def value_function(
         return SolvedValues(split, bottom)
     if name == ZERO:
         return ZeroValues()
-    base, _, wanted = name.partition("@")
+    wanted = parse_name(name)
+    wanted.options({}, searches=False)
+    base = wanted.base
     run = Run.open(base)
     if run.method != "value-functions":
         raise UsageError(
@@ -156,10 +159,11 @@ def value_function(
         raise UsageError(f"{base} is a value function of {config.game} at {config.cut}, not of {game} at {split.limit}")
     check_rules(base, trained, make_game(game, **game_options))
     files = run.list_strategies()
-    if wanted and files and wanted not in (iterations := [str(file.iteration) for file in files]):
-        raise UsageError(f"{base} has nets of iterations {', '.join(iterations)}, but not of {wanted}")
-    if wanted:
-        files = [file for file in files if str(file.iteration) == wanted]
+    if wanted.iteration is not None:
+        have = ", ".join(str(file.iteration) for file in files)
+        files = [file for file in files if file.iteration == wanted.iteration]
+        if have and not files:
+            raise UsageError(f"{base} has nets of iterations {have}, but not of {wanted.iteration}")
     if not files:
         raise UsageError(
             f"{name} has no net yet: it gets its first one at iteration {config.evaluation.every}, or when it stops"

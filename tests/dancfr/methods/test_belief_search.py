@@ -75,6 +75,14 @@ def test_chunks_against_uniform_play_are_the_first_ones_with_either_player_in_tu
     assert [(task.games, task.states, task.uniform) for task in uneven] == [(3, 3, None), (3, 3, None), (1, 1, None)]
 
 
+@pytest.mark.parametrize("uniform", [0.125, 0.25, 0.375, 0.625])
+def test_uniform_play_falls_on_both_players_equally_often(uniform: float) -> None:
+    config = configured(PRESET, "games=40", "chunk=10", f"uniform={uniform}")
+    players = [task.uniform for t in range(1, 81) for task in tasks_of(config, t) if task.uniform is not None]
+    assert len(players) == round(80 * 4 * uniform)
+    assert players.count(0) == players.count(1)
+
+
 def test_the_run_plays_as_an_agent(reference: Path, command: Command) -> None:
     match = ("--game", "geister", "--games", "20", "--seed", "1", "--ply-limit", "60", "--json")
     found = {}

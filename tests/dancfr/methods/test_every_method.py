@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dancfr.agents.by_name import list_agents, make_agent
+from dancfr.errors import UsageError
 from dancfr.evaluation.arena import play
 from dancfr.evaluation.bots import make_bot
 from dancfr.evaluation.lengths import evaluated_as
@@ -122,6 +123,12 @@ def test_names_of_methods_and_presets_lead_to_each_other() -> None:
         assert method_named(method.name) is method
         assert (preset.name, type(preset.config)) == (name, method.config)
     assert set(SMALL) == {method.name for method in OWN}
+
+
+@pytest.mark.parametrize("method", OWN, ids=lambda method: method.name)
+def test_half_a_curriculum_is_refused(method: Method) -> None:
+    with pytest.raises(UsageError, match=r"^curriculum\.values"):
+        small(method, "curriculum.values=1,2")
 
 
 @pytest.mark.parametrize("limit", ["samples=1", "minutes=0.0001"])

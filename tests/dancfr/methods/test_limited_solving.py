@@ -8,6 +8,9 @@ import pytest
 
 from dancfr.agents.solving import solve
 from dancfr.errors import UsageError
+from dancfr.methods import method_named
+from tests.dancfr.methods.small_runs import small
+from tests.dancfr.methods.table_runs import run_preset
 from tests.dancfr.outcomes import Command
 
 
@@ -70,3 +73,13 @@ def test_what_cannot_be_solved_is_refused_in_a_line(
 def test_it_starts_from_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="leave out warm_start"):
         solved("kuhn", "dl-cfr+", 10, warm_start=tmp_path / "some.safetensors")
+
+
+def test_values_are_those_of_a_run_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    run_preset(tmp_path / "at@home", *small(method_named("value-functions"), "iterations=2"))
+    found = [solved("kuhn", "dl-cfr+", 20, f"values={tmp_path / name}") for name in ("at@home", "at@home@2")]
+    assert found[0]["exploitability"] == found[1]["exploitability"] > 0
+    with pytest.raises(UsageError, match="at@home has nets of iterations 2, but not of 1"):
+        solved("kuhn", "dl-cfr+", 20, f"values={tmp_path / 'at@home@1'}")
+    with pytest.raises(UsageError, match="it has no options: leave out average"):
+        solved("kuhn", "dl-cfr+", 20, f"values={tmp_path / 'at@home?average=last'}")

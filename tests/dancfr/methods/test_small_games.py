@@ -10,6 +10,7 @@ import pytest
 from actors.dream.traversal import DreamTraverser, TraversalTask, TraversalWeights
 from dancfr.agents.exact import exploitability
 from dancfr.cli import main
+from dancfr.errors import UsageError
 from dancfr.evaluation.server import EvaluationServer
 from dancfr.games.registry import make_game
 from dancfr.methods import find_preset
@@ -144,6 +145,15 @@ def test_another_game_drops_it_and_a_setting_brings_it_back() -> None:
     other = apply_overrides(find_preset("leduc-dream").config, ["game=geister"])
     assert not other.evaluation.exploitability
     assert tiny().evaluation.exploitability
+
+
+@pytest.mark.parametrize("preset", ["leduc-dream", "leduc-policy-gradient"])
+def test_a_limit_of_plies_is_refused_where_the_game_has_none(preset: str) -> None:
+    config = apply_overrides(find_preset(preset).config, ["evaluation.ply_limit=50"])
+    told = r"^evaluation\.ply_limit: no option of leduc named 'ply_limit'; .*; set evaluation\.ply_limit=none$"
+    with pytest.raises(UsageError, match=told):
+        config.check()
+    apply_overrides(config, ["evaluation.every=0"]).check()
 
 
 @pytest.fixture

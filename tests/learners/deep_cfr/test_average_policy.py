@@ -69,3 +69,10 @@ def test_it_plays_what_it_says() -> None:
 def test_a_player_without_a_net_is_named() -> None:
     with pytest.raises(ValueError, match="no average-policy net yet for player 0: one is trained at each evaluation"):
         AveragePolicyAgent(Kuhn(), NET, {})
+
+
+def test_the_tree_of_another_game_is_named() -> None:
+    net = AveragePolicyLearner(Kuhn(), NET, TrainingSettings()).weights()
+    told = "run x was made for infostates of kuhn of 5 bytes, but those of this tree of leduc have 11"
+    with pytest.raises(ValueError, match=told):
+        AveragePolicyAgent(Kuhn(), NET, {0: net, 1: net}, "run x").tree_policy(tree_of(Leduc()))
