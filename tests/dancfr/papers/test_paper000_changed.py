@@ -71,6 +71,30 @@ def test_the_page_agrees_with_the_records_of_hubers_loss_at_full_scale() -> None
         ]
 
 
+def test_the_page_agrees_with_the_records_of_all_runs_at_full_scale() -> None:
+    rows = table("| change | traversals | seed |", PAGE.read_text())[1:]
+    names = [row[-1].strip("`") for row in rows]
+    below = [RECORDS, CHANGED_RECORDS]
+    assert {name for name in names if name.startswith("paper000")} == {
+        f"{folder.name}/{record.name}" for folder in below for record in folder.iterdir()
+    }
+    for (_, _, seed, iterations, *cells, _), name in zip(rows, names, strict=True):
+        run = History.read(DOCS / "records" / name)
+        rates = {
+            opponent: {
+                row["iteration"]: 100 * row["win_rate"]
+                for row in run.evaluations
+                if (row["policy"], row["opponent"]) == ("average", opponent)
+            }
+            for opponent in ("random", "heuristic")
+        }
+        wins, end = rates["random"], max(rates["random"])
+        best = max(wins, key=lambda t: wins[t])
+        assert (seed, iterations) == (str(run.config["seed"]), str(run.iterations))
+        last = [f"{wins[end]:.1f} ({end})", f"{rates['heuristic'][end]:.1f}"]
+        assert cells == [f"{wins[best]:.1f} ({best})", *last]
+
+
 def test_each_change_is_trained_with_and_without_baseline_nets() -> None:
     paper, quick = CHANGED_SCALES["paper"], CHANGED_SCALES["quick"]
     paths = [setting.path(Path(), 1).name for setting in paper.settings]
