@@ -124,8 +124,9 @@ def buffers(keys: dict[str, str], by_player: bool = False) -> Metric:
     return Metric("buffers", title, label, "% of capacity", keys, by_player=by_player, percent=True)
 
 
-def game_length(key: str, unit: str, title: str = "Length of the games of self-play") -> Metric:
+def game_length(key: str, unit: str) -> Metric:
     """The figure of the length of games, in decisions or plies."""
+    title = "Length of the games of self-play"
     return Metric("game-length", title, f"{unit} per game", unit, {title: key})
 
 

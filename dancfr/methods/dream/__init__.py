@@ -6,7 +6,6 @@ from dancfr.methods.curves import (
     Curves,
     Metric,
     buffers,
-    game_length,
     losses_of_nets,
     rows_of_nets,
     throughput,
@@ -39,7 +38,13 @@ CURVES = Curves(
             percent=True,
             setting="importance",
         ),
-        game_length("traversal/mean_plies", "plies", "Length of the games traversed"),
+        Metric(
+            "game-length",
+            "Length of a traversal (of its game, with outcome sampling)",
+            "decisions per traversal",
+            "decisions",
+            {"Decisions per traversal": "traversal/mean_plies"},
+        ),
         READABILITY,
         throughput(
             "traversals and fits",
