@@ -85,6 +85,6 @@ STRONG = QUICK.varied(
 )
 
 PRESETS = (
-    Preset("guandan-quick", QUICK, "a GuanDan agent that plays like its best bot, in 15 minutes on 2 cores"),
-    Preset("guandan-strong", STRONG, "a GuanDan agent that beats its best bot, in 2.5 hours on 2 cores"),
+    Preset("guandan-quick", QUICK, "a GuanDan agent that plays like the bot planner, in 15 minutes on 2 cores"),
+    Preset("guandan-strong", STRONG, "a GuanDan agent that beats the bot planner, in 2.5 hours on 2 cores"),
 )
