@@ -125,7 +125,7 @@ class EvaluationServer:
 
 
 def _exact(game: GameBase) -> "SequenceForm | PlayersForm | ExactGame":
-    """Returns the game itself if it walks over its histories in exact evaluations, else the form of its tree.
+    """Returns the game itself if it evaluates policies without its tree, else the form of its tree.
 
     Raises:
         NoTree: the game has no tree, or too large a one.
@@ -148,7 +148,7 @@ def exact_row(exact: "SequenceForm | PlayersForm | ExactGame", iteration: int, p
     """Computes value and exploitability of an agent that plays all sides; returns a row for `metrics.jsonl`.
 
     Args:
-        exact: Form of the game's tree, or the game if it walks over its histories.
+        exact: Form of the game's tree, or the game if it evaluates policies without it.
         iteration: Iteration of the run.
         policy: Name of the policy.
         agent: An `envs.tree.TreePolicy`, or an `envs.agent.StatesPolicy` where the game is walked over.

@@ -57,7 +57,8 @@ class ExactEvaluation(LongerEvaluation):
     """Evaluation with exploitability.
 
     Attributes:
-        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree.
+        exploitability: Compute the exact value and NashConv of the evaluated policies, for games that have a tree or
+            are evaluated exactly without one.
         readable: Measure how much of what the policies hide can be read from their play against each opponent, on as
             many games again to fit a reader and as many to test it, see `dancfr.evaluation.reading`.
     """
@@ -72,8 +73,9 @@ class ExactEvaluation(LongerEvaluation):
 class Resources(Config):
     """Resources of the actors, and time limits for replacing lost ones.
 
-    Results do not depend on these settings, with two exceptions: `buffer_shards` changes which rows are drawn and kept,
-    and `learners`, like the device, changes the order of floating-point sums, and with `training.hide` the draws.
+    Results do not depend on these settings, with few exceptions: `buffer_shards` changes which rows are drawn and kept,
+    and `learners`, like the device, changes the order of floating-point sums, and with `training.hide` the draws. On a
+    GPU, `playing` and `deterministic` change the order of sums, too.
 
     Attributes:
         worker_cpus: CPUs per worker; a fraction lets several workers share a CPU.
