@@ -1,4 +1,4 @@
-"""The walk over the histories of games of placement against compiled trees, brute force and counting."""
+"""The walk over the orders of stones in games of placement against compiled trees, brute force and counting."""
 
 from functools import cache
 from itertools import combinations
