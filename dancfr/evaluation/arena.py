@@ -375,7 +375,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
 
 
 def _returns_sum(game: GameBase, record: Record) -> float:
-    """What the returns of two players add up to in a game with stakes; 0 but for rounding in most."""
+    """The sum of both players' returns, the same in every game with stakes; exactly 0 where only rounding differs."""
     if game.spec.stakes is None or game.spec.num_players != 2 or record.total is None:
         return 0.0
     found = float(record.total.mean())

@@ -99,7 +99,7 @@ class Result(Config):
 
     @property
     def gain(self) -> float:
-        """Mean return of the first agent less half of what both add up to; that of the second is its negative."""
+        """Mean return of the first agent less half of the sum of both; that of the second is its negative."""
         return self.mean_return - self.returns_sum / 2
 
     @property
