@@ -44,7 +44,7 @@ class Record:
         ending: Index into `game.spec.endings`, `int8`.
         plies: Number of decisions of all players, `int32`.
         winning: Fraction of the sides that won, `float64`; None in games of two sides.
-        total: Sum of the returns of all sides, `float64`; None: 0.
+        total: Sum of the returns of all sides, `float64`; None in games without stakes.
     """
 
     seat: NDArray[np.int8]
@@ -252,12 +252,15 @@ def play_batch(
     outcome, ending = np.zeros(count, np.int8), np.zeros(count, np.int8)
     value, winning, total = np.zeros((3, count))
     plies = np.zeros(count, np.int32)
+    several, staked = len(sides.names) > 2, game.spec.stakes is not None
     while True:
         over = game.finished(states)  # also before the first decision, if chance ends a game there
         if over.any():
             ended = places[over]
             outcome[ended], value[ended] = sides.results(states[over], seat[ended])
-            winning[ended], total[ended] = sides.winning(states[over]), sides.total(states[over])
+            winning[ended] = sides.winning(states[over])
+            if staked:
+                total[ended] = sides.total(states[over])
             ending[ended] = game.endings(states[over])
             states, places = states[~over], places[~over]
         if not len(states):
@@ -272,7 +275,7 @@ def play_batch(
             bad, reason = sides.illegal(states, actions)
             raise AgentError(f"agent {name_of(agents[int(second[bad])])} {reason}") from error
         plies[places] += 1
-    return Record(seat, outcome, value, ending, plies, winning if len(sides.names) > 2 else None, total)
+    return Record(seat, outcome, value, ending, plies, winning if several else None, total if staked else None)
 
 
 def _actions(

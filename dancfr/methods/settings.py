@@ -232,11 +232,11 @@ class RunConfig(Config):
         """Raises UsageError if evaluation games have a limit of plies, and the game has no such option."""
         from dancfr.games.registry import make_game
 
-        limit = getattr(self.evaluation, "ply_limit", None)
-        if limit is None or not self.evaluation.every:
+        evaluation = self.evaluation
+        if not isinstance(evaluation, LongerEvaluation) or evaluation.ply_limit is None or not evaluation.every:
             return
         try:
-            make_game(self.game, **{**self.game_options, "ply_limit": limit})
+            make_game(self.game, **evaluation.options(self.game_options))
         except UsageError as error:
             raise UsageError(f"evaluation.ply_limit: {error}; set evaluation.ply_limit=none") from None
 

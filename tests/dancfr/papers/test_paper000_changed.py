@@ -17,6 +17,11 @@ RECORDS, CHANGED_RECORDS = DOCS / "records/paper000", DOCS / "records/paper000-c
 PAGE = DOCS / "results/why-dream-falls.md"
 
 
+def rates_of(run: History) -> dict[tuple[int, str, str], float]:
+    """Percent won by iteration, policy and opponent."""
+    return {(row["iteration"], row["policy"], row["opponent"]): 100 * row["win_rate"] for row in run.evaluations}
+
+
 def averages(folder: str) -> list[float]:
     """Win rates of a recorded run's average against `random`, by iteration."""
     lines = map(json.loads, (RECORDS / folder / "metrics.jsonl").read_text().splitlines())
@@ -68,10 +73,7 @@ def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() ->
 def test_the_page_agrees_with_the_records_at_full_scale(head: str, folders: list[Path]) -> None:
     runs = [History.read(folder) for folder in folders]
     assert {run.iterations for run in runs} == {200}
-    rates = [
-        {(row["iteration"], row["policy"], row["opponent"]): 100 * row["win_rate"] for row in run.evaluations}
-        for run in runs
-    ]
+    rates = list(map(rates_of, runs))
     rows = table(head, PAGE.read_text())[1:]
     assert [int(t) for t, *_ in rows] == list(range(20, 201, 20))
     for t, *cells in rows:
@@ -93,18 +95,12 @@ def test_the_page_agrees_with_the_records_of_all_runs_at_full_scale() -> None:
     }
     for (_, _, seed, iterations, *cells, _), name in zip(rows, names, strict=True):
         run = History.read(DOCS / "records" / name)
-        rates = {
-            opponent: {
-                row["iteration"]: 100 * row["win_rate"]
-                for row in run.evaluations
-                if (row["policy"], row["opponent"]) == ("average", opponent)
-            }
-            for opponent in ("random", "heuristic")
-        }
-        wins, end = rates["random"], max(rates["random"])
+        rates = rates_of(run)
+        wins = {t: rate for (t, *of), rate in rates.items() if of == ["average", "random"]}
+        end = max(wins)
         best = max(wins, key=lambda t: wins[t])
         assert (seed, iterations) == (str(run.config["seed"]), str(run.iterations))
-        last = [f"{wins[end]:.1f} ({end})", f"{rates['heuristic'][end]:.1f}"]
+        last = [f"{wins[end]:.1f} ({end})", f"{rates[end, 'average', 'heuristic']:.1f}"]
         assert cells == [f"{wins[best]:.1f} ({best})", *last]
 
 
