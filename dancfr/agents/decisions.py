@@ -47,7 +47,8 @@ def decisions_command(
         out: Page to write; None for none.
 
     Returns:
-        ``win_rate`` and ``ci95`` of the match; ``situations``, rows of `dancfr.evaluation.decisions.Judged`;
+        ``win_rate`` of the match and ``ci95``, by deals, each of which is played twice; ``situations``, rows of
+        `dancfr.evaluation.decisions.Judged`;
         ``examples``, the decisions in which the first agent lost most; ``page``; and the arguments.
 
     Raises:
@@ -78,7 +79,7 @@ def decisions_command(
         "deals": deals,
         "seed": seed,
         "win_rate": match.win_rate,
-        "ci95": list(match.ci95),
+        "ci95": list(match.paired_ci95),
         "situations": [
             {
                 "situation": row.situation,

@@ -158,7 +158,7 @@ def pack(request: PackRequest) -> dict[str, Any]:
             game_options=dict(source.game_options),
             description=request.description or source.description,
             training=source.training,
-            packed=_command(request),
+            packed=packing_command(request),
             strength=tuple(card_figures.match(packed, source.game, name, request) for name in request.against),
             exploitability=card_figures.exploitability(packed, source, request, known),
             readability=card_figures.readability(packed, source.game, request) if request.readable else None,
@@ -328,13 +328,14 @@ def _write(folder: Path, request: PackRequest, source: Source) -> Precision | No
     return Precision(decisions=decisions, same=same, games=COMPARED, seed=request.seed)
 
 
-def _command(request: PackRequest) -> str:
+def packing_command(request: PackRequest) -> str:
     """The command line that packs the agent again, with the last parts of its path and of the folder's."""
     base, mark, rest = request.agent.partition("?")
     folder = "" if base.endswith(".safetensors") else f"{RUNS}/"
     agent = request.agent if base.startswith((PREFIX, HUB)) else f"{folder}{Path(base).name}{mark}{rest}"
     parts = ["dancfr", "pack", agent, f"packed/{request.wanted_name}"]
     parts += [] if request.description is None else ["--description", request.description]
+    parts += ["--note", request.note] if request.note else []
     parts += [] if request.nets is None else ["--nets", str(request.nets)]
     parts += [] if request.precision is None else ["--precision", request.precision]
     parts += [text for name in request.against for text in ("--against", name)]

@@ -252,7 +252,7 @@ def play_pairs(
     for i, (one, other) in enumerate(pairs):
         match = play(rules, (players[one], players[other]), games, np.random.default_rng(seed))
         found[one, other] = match
-        low, high = match.deals.ci95 if match.deals else match.ci95
+        low, high = match.paired_ci95
         line = f"{one} wins {describe_share(match.win_rate, low, high)} % against {other}"
         if several or rules.spec.stakes is not None:
             mean = describe_mean(match.mean_return, *match.mean_return_ci95)

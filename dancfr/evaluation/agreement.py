@@ -16,7 +16,7 @@ def agreement(game: GameBase, agent: Agent, other: Agent, games: int, rng: np.ra
         game: Rules of the game.
         agent: The agent that plays.
         other: The agent that is compared with it.
-        games: Number of games, all in lock step.
+        games: Number of games, all in lock step; in a game of teams each of a deal of its own.
         rng: Source of all random draws.
 
     Returns:
@@ -26,7 +26,7 @@ def agreement(game: GameBase, agent: Agent, other: Agent, games: int, rng: np.ra
     agent.begin(game, games, copy.deepcopy(stream))
     other.begin(game, games, stream)
     sides = sides_of(game)
-    states, places = sides.start(games, chance), np.arange(games)
+    states, places = sides.start(games * sides.copies, chance)[:: sides.copies], np.arange(games)  # each deal once
     decisions = same = 0
     while len(states):
         actions = agent.act(states, places, copy.deepcopy(stream))

@@ -137,8 +137,13 @@ class MatchResult:
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """Wilson 95 % interval of the win rate."""
+        """Wilson 95 % interval of the win rate, as if all games were independent."""
         return wilson(self.wins, self.games)
+
+    @property
+    def paired_ci95(self) -> tuple[float, float]:
+        """95 % interval of the win rate: by deals, where each was played from both sides, `ci95` elsewhere."""
+        return self.ci95 if self.deals is None else self.deals.ci95
 
     @property
     def mean_return_ci95(self) -> tuple[float, float]:

@@ -70,7 +70,7 @@ def _scales(game: str) -> dict[str, Scale]:
         "parallel": True,
     }
     return {
-        "quick": Scale(tuple(quick[:1]), (1,), **shown),  # of policy gradients, since DREAM takes half an hour
+        "quick": Scale(tuple(quick[:1]), (1,), **shown),  # of policy gradients, which are the fastest
         "paper": Scale(tuple(settings), (1, 2, 3, 4, 5), games=2000, **shown),
     }
 

@@ -8,6 +8,7 @@ import pytest
 
 from dancfr.agents.decisions import decisions_command
 from dancfr.errors import UsageError
+from dancfr.evaluation.agreement import agreement
 from dancfr.evaluation.decisions import Beside, compare_decisions
 from envs.geister import Geister
 from envs.guandan import GuanDan
@@ -26,6 +27,8 @@ def test_the_planner_is_right_where_greedy_differs() -> None:
     most = 200
     match, rows, examples = compare(GreedyBot(), PlannerBot(), PlannerBot(), rounds=120, most=most)
     assert match.win_rate < 0.3
+    assert match.deals is not None
+    assert match.paired_ci95 == match.deals.ci95 != match.ci95, "each deal is played twice"
     assert [row.situation for row in rows] == ["lead", "follow", "partner holds", "endgame", "all"]
     assert sum(row.decisions for row in rows[:-1]) == rows[-1].decisions > 300
     assert sum(row.differ for row in rows[:-1]) == rows[-1].differ
@@ -106,3 +109,11 @@ def test_wrong_use_is_refused(arguments, says) -> None:
 def test_a_game_without_situations_is_named() -> None:
     with pytest.raises(UsageError, match="not in"):
         compare_decisions(Geister(), (RandomAgent(), RandomAgent()), RandomAgent(), 2, 2, 2, np.random.default_rng(0))
+
+
+def test_agents_are_compared_in_as_many_deals_as_games() -> None:
+    recorder = Beside(PlannerBot(), PlannerBot())
+    decisions, same = agreement(GAME, recorder, PlannerBot(), 4, np.random.default_rng(1))
+    states = np.concatenate(recorder.states)
+    assert same == decisions > len(states) > 100
+    assert len(np.unique(states)) == len(states), "no deal is played twice"

@@ -13,7 +13,7 @@ import pytest
 
 from dancfr.agents.by_name import make_agent
 from dancfr.agents.cards import Card, read_card, section
-from dancfr.agents.pack import PackRequest, _command, pack
+from dancfr.agents.pack import PackRequest, pack, packing_command
 from dancfr.agents.solving import solve
 from dancfr.errors import RunError, UsageError
 from dancfr.evaluation.agreement import agreement
@@ -140,10 +140,11 @@ def test_a_response_bounds_the_exploitability(run: Path, tmp_path: Path) -> None
         ({"seed": 3}, " --seed 3"),  # of the comparison with single precision
         ({}, ""),
         ({"against": ("rush",)}, " --against rush --games 2000 --seed 11"),
+        ({"note": "stopped after an hour"}, " --note 'stopped after an hour'"),
     ],
 )
-def test_the_command_of_a_card_packs_with_the_same_seed(changes: dict[str, Any], told: str) -> None:
-    assert _command(PackRequest("runs/x", Path("packed/y"), **changes)) == f"dancfr pack runs/x packed/y{told}"
+def test_the_command_of_a_card_packs_the_same_again(changes: dict[str, Any], told: str) -> None:
+    assert packing_command(PackRequest("runs/x", Path("packed/y"), **changes)) == f"dancfr pack runs/x packed/y{told}"
 
 
 def test_a_strategy_is_packed_with_its_exact_exploitability(table: Path, tmp_path: Path) -> None:
