@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from learners.belief_tables.traversal import MOST_DEPTH
 from learners.geister_beliefs.belief import Update
@@ -10,6 +10,14 @@ from learners.settings import Settings
 
 Method = Literal["depth-limited", "dream", "outcome-sampling"]
 """Depth-limited external sampling, or one of the two methods that the paper compares it with."""
+
+_SEARCHES = ("depth", "updates", "epsilon", "epsilon_belief")
+_UNREAD: dict[Method, tuple[str, ...]] = {
+    "depth-limited": ("explore",),
+    "dream": _SEARCHES,
+    "outcome-sampling": (*_SEARCHES, "decay"),
+}
+"""The settings that a method does not read."""
 
 
 class TableSettings(Settings):
@@ -42,3 +50,11 @@ class TableSettings(Settings):
     epsilon_belief: float = Field(0.125, ge=0, le=1)
     decay: float = Field(0.5, gt=0, le=1)
     explore: float = Field(0.5, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _check_read(self) -> "TableSettings":
+        fields = type(self).model_fields
+        unread = [name for name in _UNREAD[self.method] if getattr(self, name) != fields[name].default]
+        if unread:
+            raise ValueError(f"{', '.join(unread)} must be left out with method={self.method}, which does not read it")
+        return self

@@ -113,6 +113,9 @@ def test_the_run_plays_as_an_agent(reference: Path, tmp_path: Path, command: Com
         (("tables.depth=7",), "tables.depth"),
         (("tables.belief=bayes",), "tables.belief"),
         (("tables.method=cfr",), "tables.method"),
+        (("tables.explore=0.1",), "explore must be left out with method=depth-limited"),
+        (("tables.method=dream", "tables.depth=2", "tables.updates=search"), "depth, updates must be left out"),
+        (("tables.method=outcome-sampling", "tables.decay=0.2"), "decay must be left out with method=outcome-sampling"),
         (("evaluation.opponents=greedy",), "greedy"),
         (
             ("curriculum.option=ply_limit", "curriculum.values=10", "curriculum.iterations=2"),
