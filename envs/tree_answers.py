@@ -39,7 +39,7 @@ def chances(game: ExtensiveGame, states: States) -> NDArray[np.float64]:
 
 
 def codes(game: ExtensiveGame, states: States, player: int | None = None) -> NDArray[np.integer[Any]]:
-    """Returns what `player` alone has seen of the last transition, or for None what all have, as codes, `[n]`.
+    """Returns the private observation of `player`, or for None the public one, of the last transition as codes, `[n]`.
 
     Raises:
         ValueError: the game returns another shape or type, or a negative code, which histories would take for another.
