@@ -27,7 +27,7 @@ from actors.trajectory_tasks import (
 )
 from actors.warm_up import WarmUp
 from envs.agent import Agent
-from envs.game import Game, IllegalAction, Packed, States
+from envs.game import Game, IllegalAction, Packed, States, outcomes_of
 from envs.players import RandomAgent
 from learners.advantages import estimate_advantages
 from learners.networks.settings import NetworkSettings, Weights
@@ -272,9 +272,10 @@ class TrajectoryPlayer(WarmUp):
     ) -> NDArray[np.float32]:
         """The worth of the games to those who learn from them, `float32[games, players]`, see `Rival.wins`."""
         rewards = returns.copy()
+        outcomes = outcomes_of(returns, self.game.spec.max_return)
         for party, rival in enumerate(self._rivals, len(self._opponents)):
             for ending, worth in rival.wins.items():
-                won = (seats == party) & (returns > 0) & (endings == ending)[:, None]
+                won = (seats == party) & (outcomes > 0) & (endings == ending)[:, None]
                 rewards[won] = worth * self.game.spec.max_return
         return rewards
 

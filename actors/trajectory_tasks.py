@@ -42,8 +42,8 @@ class Rival:
         version: Number that no other nets of this name have.
         nets: Weights of the net of all players, or of each player's net.
         learns: Whether its decisions give samples, too, under its name.
-        wins: What a win is worth to it, by index of `GameSpec.endings`, in units of the largest return; wins by other
-            endings are worth their return.
+        wins: What a win (`envs.game.outcomes_of`) is worth to it, by index of `GameSpec.endings`, in units of the
+            largest return; wins by other endings are worth their return.
     """
 
     name: str

@@ -248,6 +248,24 @@ def check_players(players: NDArray[np.integer], games: int, count: int) -> None:
         raise ValueError(f"players must be integers [{games}] from 0 to {count - 1}, one for each game, got {got}")
 
 
+ROUNDING = 1e-6
+"""Share of the largest return by which a return may differ from the mean and still be equal to it: it is float32."""
+
+
+def outcomes_of(returns: NDArray[np.floating], most: float) -> NDArray[np.int8]:
+    """Returns whether each player has won, 1, drawn, 0, or lost, -1, in games that have ended, `int8[B, players]`.
+
+    A return above the mean of all players is a win and one below it is a loss, whatever the returns add up to.
+
+    Args:
+        returns: Return of each player, `[B, players]`.
+        most: The largest absolute return.
+    """
+    above = returns.astype(np.float64)
+    above -= above.mean(axis=1, keepdims=True)
+    return np.where(np.abs(above) <= ROUNDING * most, 0, np.sign(above)).astype(np.int8)
+
+
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 

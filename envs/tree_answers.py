@@ -38,10 +38,25 @@ def chances(game: ExtensiveGame, states: States) -> NDArray[np.float64]:
     return found
 
 
-def require_shape(game: ExtensiveGame, method: str, found: NDArray[Any], expected: tuple[int, int]) -> None:
+def codes(game: ExtensiveGame, states: States, player: int | None = None) -> NDArray[np.integer[Any]]:
+    """Returns the private observation of `player`, or for None the public one, of the last transition as codes, `[n]`.
+
+    Raises:
+        ValueError: the game returns another shape or type, or a negative code, which histories would take for another.
+    """
+    method, found = ("public", game.public(states)) if player is None else ("private", game.private(states, player))
+    require_shape(game, method, found, (len(states),))
+    if found.dtype.kind not in "iub":
+        raise ValueError(f"{game.spec.name}: {method} returned {found.dtype}, expected integers")
+    if (least := found.min(initial=0)) < 0:
+        raise ValueError(f"{game.spec.name}: {method} returned {least}, expected codes from 0")
+    return found
+
+
+def require_shape(game: ExtensiveGame, method: str, found: NDArray[Any], expected: tuple[int, ...]) -> None:
     """Raises ValueError if a method of the game has returned an array of another shape."""
     if found.shape != expected:
         raise ValueError(f"{game.spec.name}: {method} returned an array {found.shape}, expected {expected}")
 
 
-__all__ = ["SLACK", "chances", "legal_actions", "require_shape"]
+__all__ = ["SLACK", "chances", "codes", "legal_actions", "require_shape"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from envs.extensive import CHANCE, OVER, ExtensiveGame
 from envs.faults import endless_fault
 from envs.game import States, beyond_zero_sum
-from envs.tree_answers import chances, legal_actions, require_shape
+from envs.tree_answers import chances, codes, legal_actions, require_shape
 
 
 class TreeTooLarge(ValueError):
@@ -158,11 +158,11 @@ class Layer:
         states = self.states[rows]
         self.states = self.states[:0].copy()  # frees the memory of these states
         game.apply(states, choices)
-        seen = game.public(states)
+        seen = codes(game, states)
         history = np.empty((len(rows), self.history.shape[1]), np.int64)
         for player in range(history.shape[1]):
             own = np.where(self.mover[rows] == player, choices + 1, 0)
-            history[:, player] = _number(self.history[rows, player], own, seen, game.private(states, player))
+            history[:, player] = _number(self.history[rows, player], own, seen, codes(game, states, player))
         public = _number(self.public[rows], seen)
         decisions, self.decisions = self.decisions[rows], self.decisions[:0].copy()
         return Layer(game, returns, states, rows + offset, choices, probability, public, history, decisions)

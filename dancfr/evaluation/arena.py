@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dancfr.errors import RunError, UsageError
-from dancfr.evaluation.sides import ROUNDING, Sides, sides_of
+from dancfr.evaluation.sides import Sides, sides_of
 from dancfr.evaluation.statistics import BoundedMean, bounded_mean, sweeps, wilson
 from envs.agent import Agent
 from envs.capabilities import largest_return
-from envs.game import GameBase, IllegalAction, States
+from envs.game import ROUNDING, GameBase, IllegalAction, States
 from learners.cfr.agent import UnknownInfostate
 
 OUTCOMES = ("loss", "draw", "win")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dancfr.errors import UsageError
 from envs.capabilities import SeededGame
-from envs.game import Game, GameBase, IllegalAction, ListedGame, States
+from envs.game import Game, GameBase, IllegalAction, ListedGame, States, outcomes_of
 
 
 @runtime_checkable
@@ -71,10 +71,6 @@ class Sides(Protocol):
         ...
 
 
-ROUNDING = 1e-6
-"""Share of the largest return by which a return may differ from the mean and still be equal to it: it is float32."""
-
-
 class Players:
     """A game of two or more players without teams.
 
@@ -113,9 +109,7 @@ class Players:
 
     def _outcomes(self, states: States) -> NDArray[np.int8]:
         """Returns the outcome of each player, `int8[B, players]`: 1 won, 0 drawn, -1 lost."""
-        returns = self.game.returns(states).astype(np.float64)
-        above = returns - returns.mean(axis=1, keepdims=True)
-        return np.where(np.abs(above) <= ROUNDING * self.game.spec.max_return, 0, np.sign(above)).astype(np.int8)
+        return outcomes_of(self.game.returns(states), self.game.spec.max_return)
 
     def illegal(self, states: States, actions: NDArray[Any]) -> tuple[int, str]:
         legal = self.game.legal(states)

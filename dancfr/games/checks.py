@@ -174,9 +174,11 @@ def _check_infostates(subject: Subject, states: States, mover: NDArray[np.int8],
     spec, size = subject.game.spec, len(states)
     for players in (*(np.full(size, player, np.int8) for player in range(spec.num_players)), mover):
         packed = subject.array("observe", np.uint8, (size, spec.packed_size), states, players)
+    _check_last(subject, "observe", packed, states, mover)
     for name, shape in spec.shapes.items():
         why = f', since spec.shapes["{name}"] is {shape}'
-        subject.array("encode", np.float32, (size, *shape), packed, name, why=why)
+        inputs = subject.array("encode", np.float32, (size, *shape), packed, name, why=why)
+        _check_last(subject, "encode", inputs, packed, name)
     for layout, outputs in spec.slots.items():
         slots = subject.array("output_slots", np.int16, (size, spec.num_actions, None), packed, layout)
         called = f'output_slots(..., "{layout}") returned'
@@ -184,6 +186,17 @@ def _check_infostates(subject: Subject, states: States, mover: NDArray[np.int8],
             raise subject.wrong(f"{called} values from {slots.min()} to {slots.max()}, expected -1 to {outputs - 1}")
         if (lost := np.argwhere(legal & (slots < 0).all(axis=2))).size:
             raise subject.wrong(f"{called} only -1 for the legal action {lost[0, 1]}, expected at least one output")
+
+
+def _check_last(subject: Subject, method: str, found: NDArray[Any], *arguments: Any) -> None:
+    """Checks that a method returns the same last row, of `found`, without the other rows of its arguments."""
+    alone = [each[-1:].copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    row = subject.attempt(method, getattr(subject.game, method), *alone)
+    if np.shape(row) != found[-1:].shape or not np.allclose(row, found[-1:], rtol=1e-4, atol=1e-6):
+        raise subject.wrong(
+            f"{method} returned another row for a game alone than for the same game in a batch of {len(found)}: a row "
+            "may depend on no other row, since batches are large in trainings and small in play"
+        )
 
 
 def _check_words(subject: Subject, state: np.void, first: bool) -> None:

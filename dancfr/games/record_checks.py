@@ -17,7 +17,7 @@ from envs.adapter import Adapter
 from envs.agent import Agent
 from envs.belief import KINDS
 from envs.display import Display, Terse
-from envs.game import Game, GameBase, States, listed
+from envs.game import Game, GameBase, States, listed, outcomes_of
 from envs.players import RandomAgent
 from envs.record import GameRecord
 
@@ -87,10 +87,10 @@ def _check_outcomes(subject: Subject, record: GameRecord, ended: States | None) 
         if not re.fullmatch(r"#[0-9a-fA-F]{6}|[a-z][a-z:0-9]*|C\d", shown[1]):
             raise subject.wrong(f"outcomes[{outcome!r}] has the colour {shown[1]!r}, expected one such as '#0072B2'")
     if ended is not None:
-        signs = np.sign(game.returns(ended)).astype(np.int64)
-        for ending, row in zip(game.endings(ended).tolist(), signs.tolist(), strict=True):
-            for sign in row:
-                if (name := f"{_RESULTS[sign + 1]} by {endings[ending]}") not in record.outcomes:
+        found = outcomes_of(game.returns(ended), game.spec.max_return)
+        for ending, row in zip(game.endings(ended).tolist(), found.tolist(), strict=True):
+            for result in row:
+                if (name := f"{_RESULTS[result + 1]} by {endings[ending]}") not in record.outcomes:
                     raise subject.wrong(f"outcomes lacks {name!r}, which games had: figures need all of them")
     return f"{len(record.outcomes)} outcomes"
 

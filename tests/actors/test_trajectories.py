@@ -295,12 +295,12 @@ def test_a_measurement_plays_as_the_agent_does() -> None:
 class Paying(Kuhn):
     """Kuhn poker with a fee, which is paid in all games, or only in those with a bet."""
 
-    fee, always = 0.5, True
+    fee, always, share = 0.5, True, 0.75
 
     def returns(self, states: States) -> NDArray[np.float32]:
         won = super().returns(states)
         paying = self.always | (np.abs(won) > 1)
-        return np.float32(0.75) * won - np.where(paying, np.float32(self.fee), np.float32(0))
+        return np.float32(self.share) * won - np.where(paying, np.float32(self.fee), np.float32(0))
 
 
 class Faulty(Kuhn):
@@ -334,6 +334,24 @@ def test_returns_of_a_constant_sum_are_shifted_and_others_refused_where_it_matte
     object.__setattr__(game, "always", False)
     with pytest.raises(NotZeroSum, match=r"add up to (0 in one game and to -1|-1 in one game and to 0) in another"):
         TrajectoryPlayer(game, 1.0, 1.0, zero_sum=True).play(task((40, (LEARNER, LEARNER))), weights)
+
+
+@pytest.mark.parametrize("fee", [0.5, -0.5])
+def test_a_rival_wins_whose_return_is_above_the_other_s(fee: float) -> None:
+    """With the fee no return is above 0, and with a gift in its place none below; targets are halves of rewards."""
+    network = network_for(Paying().spec).model_copy(update={"width": 8, "depth": 1})
+    nets = (fresh(Paying(), network, 1), fresh(Paying(), network, 2))
+    rival = Rival("hunter", 5, nets[1:], True, {1: 1.0})
+    worth = []
+    for each in (0.0, fee):
+        game = Paying()
+        vars(game).update(fee=each, share=0.25)
+        chunk = task((40, (LEARNER, 1)), (40, (1, LEARNER)))
+        played = TrajectoryPlayer(game, 1.0, 1.0).play(chunk, TrajectoryWeights(1, network, nets[:1], (rival,)))
+        worth.append(np.asarray(played[1]["hunter"]["target"]))
+    won = worth[0] > 0.9
+    assert 0 < won.mean() < 1
+    np.testing.assert_allclose(worth[1], np.where(won, 1, worth[0] - fee / 2), atol=1e-5)
 
 
 @pytest.mark.parametrize(("factor", "told"), [(np.nan, "returned nan"), (3.0, "returned 6, but its max_return is 2")])

@@ -202,6 +202,21 @@ class Flat(Pennies):
         return np.array([0.5, 0.5])
 
 
+class Below(Pennies):
+    """Codes from -1: player 0 sees the coin and one's own move, and would take tails and heads for one history."""
+
+    def private(self, states: States, player: int) -> NDArray[np.int64]:
+        seen = states["chosen"][np.arange(len(states)), states["length"] - 1].astype(np.int64)
+        return np.where((player == 0) & (states["length"] < 3), seen - 1, 0)
+
+
+class Likely(Pennies):
+    """A probability in place of a code."""
+
+    def public(self, states: States) -> NDArray[np.int64]:
+        return np.full(len(states), 0.5)  # type: ignore[arg-type]
+
+
 class Copying(Pennies):
     """Plays on a copy."""
 
@@ -266,6 +281,8 @@ class Three(Pennies):
             ValueError,
             r"pennies: chance returned \[-0.5, 1.5\], expected probabilities, of which none is negative",
         ),
+        (Below, ValueError, "pennies: private returned -1, expected codes from 0"),
+        (Likely, ValueError, "pennies: public returned float64, expected integers"),
         (Copying, ValueError, r"pennies: apply did not change the state at the choice [01]: it has to change [^\n]+"),
         (
             Three,

@@ -102,6 +102,17 @@ def test_sound_record_passes(check: Check, tmp_path: Path) -> None:
     )
 
 
+def test_outcomes_of_returns_with_another_constant_sum(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who loses one chip has a return of 0, and has not drawn."""
+
+    def utilities(self: Own, states: States) -> NDArray[np.float64]:
+        return (Kuhn.utilities(self, states) + self.finished(states)[:, None]) / 2
+
+    monkeypatch.setattr(Own, "utilities", utilities)
+    outcomes = {f"{result} by over": (result, "#0072B2") for result in ("win", "loss")}
+    assert check(outcomes=outcomes)["checked"]["record"].endswith("2 outcomes")
+
+
 def test_record_without_additions_is_not_mentioned(check: Check) -> None:
     assert "record" not in check()["checked"]
 
