@@ -73,7 +73,9 @@ def check_game(
     sums, slack = returns.sum(axis=1), 1e-5 * spec.max_return
     excess, unbalanced = max(sums.tolist(), key=abs), bool(np.ptp(sums) > slack)
     if spec.num_players == 2 and abs(excess) > slack:
-        balanced = "most learners need a sum of 0; trees shift them"
+        balanced = (
+            "policy gradients learn better with a sum of 0; solvers, DREAM and best responses subtract half of it"
+        )
         needed = "solvers, DREAM and best responses need a constant sum" if unbalanced else balanced
         result["warnings"] = [f"the returns of a game sum to {excess:g}; {needed}"]
     _check_repetition(subject, game, games, seed, "in a second play")
