@@ -92,7 +92,7 @@ class PlayerOptions(TypedDict, total=False):
         device: Device of the net: ``cpu``, by compiled kernels, which is the default, or ``cuda``.
         rivals: Agents that take the seats of one team, each in a share of the games; none.
         partners: Agents that take a single seat, each in a share of the games; none.
-        win_bonus: What is added to the returns of winners, and taken from those of losers, before they are targets; 0.
+        win_bonus: What is added to positive returns, and taken from negative ones, before they are targets; 0.
     """
 
     learn_scripted: bool

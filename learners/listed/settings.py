@@ -93,8 +93,9 @@ class ListedTrainingSettings(Settings):
             newest rows are one fit old, or two with `overlap`. None trains on all rows of the pool.
         weight_average: Exponent of a running average of the weights, which the actors play by. The n-th minibatch has a
             weight of n to this power. 0 uses the latest weights.
-        win_bonus: Points added to the return of a win and subtracted from that of a loss; with 0, three wins by one
-            point are as good as one by three. A search of the agent counts them, too.
+        win_bonus: Points added to a positive return and subtracted from a negative one; with 0, three wins by one
+            point are as good as one by three. A round of GuanDan that is won at level A while the partner is last
+            returns 0, and has no bonus. A search of the agent counts them, too.
         trace: Lambda of the estimates of advantages by the critic's values; 1 subtracts its value from the return.
         critic_width: Units of each hidden layer of the critic.
         critic_depth: Number of hidden layers of the critic.
