@@ -52,6 +52,8 @@ def test_the_fall_of_the_recorded_runs_is_their_last_less_their_largest_mean(tmp
     assert "iteration 200" in rows["final win rate, geister-dream-no-baseline"]["note"]
 
 
+HUBER_WITH_BASELINE = [CHANGED_RECORDS / "geister-dream-huber-seed1"]
+FAITHFUL_WITH_BASELINE = [RECORDS / f"geister-dream-seed{seed}" for seed in (1, 2)]
 HUBER = [CHANGED_RECORDS / f"geister-dream-huber-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 FAITHFUL = [RECORDS / f"geister-dream-no-baseline-seed{seed}" for seed in (1, 2)]
 BOUNDED = [CHANGED_RECORDS / "geister-dream-bounded-no-baseline-seed1"]
@@ -59,13 +61,18 @@ BOUNDED = [CHANGED_RECORDS / "geister-dream-bounded-no-baseline-seed1"]
 
 def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() -> None:
     given = given_runs([CHANGED_RECORDS], CHANGED_SCALES["paper"], ())
-    assert list(given) == ["geister-dream-huber, no baseline", "geister-dream-bounded, no baseline"]
-    assert set(CHANGED_RECORDS.iterdir()) == {*HUBER, *BOUNDED}
+    assert list(given) == [
+        "geister-dream-huber",
+        "geister-dream-huber, no baseline",
+        "geister-dream-bounded, no baseline",
+    ]
+    assert set(CHANGED_RECORDS.iterdir()) == {*HUBER_WITH_BASELINE, *HUBER, *BOUNDED}
 
 
 @pytest.mark.parametrize(
     ("head", "folders"),
     [
+        ("| iteration, 7,680 traversals, with baseline nets |", [*HUBER_WITH_BASELINE, *FAITHFUL_WITH_BASELINE]),
         ("| iteration, without baseline nets |", [*HUBER, *FAITHFUL]),
         ("| iteration, bounds, without baseline nets |", BOUNDED),
     ],

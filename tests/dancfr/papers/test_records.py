@@ -99,9 +99,10 @@ def test_the_page_agrees_with_the_record_of_limits_on_the_baseline_alone() -> No
 
 def test_the_page_agrees_with_the_record_of_hubers_loss() -> None:
     rows = _table("| seed, Huber | 4 |")[1:]
-    assert [cells[0] for cells in rows] == ["1", "2", "3"]
-    for seed, *cells in rows:
-        arm = BOUNDED["huber_delta=1", int(seed)]
+    assert [cells[0] for cells in rows] == ["1", "2", "3", "1, bfloat16", "2, bfloat16", "3, bfloat16"]
+    for name, *cells in rows:
+        seed, *products = name.split(", ")
+        arm = BOUNDED[", products in ".join(["huber_delta=1", *products]), int(seed)]
         assert cells[:5] == [_rates(arm, "average", t) for t in (4, 8, 12, 16, 20)]
         assert cells[5:] == [
             _rates(arm, "last", 20),
