@@ -56,5 +56,6 @@ class TableSettings(Settings):
         fields = type(self).model_fields
         unread = [name for name in _UNREAD[self.method] if getattr(self, name) != fields[name].default]
         if unread:
-            raise ValueError(f"{', '.join(unread)} must be left out with method={self.method}, which reads no such setting")
+            names = ", ".join(unread)
+            raise ValueError(f"{names} must be left out with method={self.method}, which reads no such setting")
         return self
