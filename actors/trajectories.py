@@ -272,6 +272,8 @@ class TrajectoryPlayer(WarmUp):
     ) -> NDArray[np.float32]:
         """The worth of the games to those who learn from them, `float32[games, players]`, see `Rival.wins`."""
         rewards = returns.copy()
+        if not any(rival.wins for rival in self._rivals):
+            return rewards
         outcomes = outcomes_of(returns, self.game.spec.max_return)
         for party, rival in enumerate(self._rivals, len(self._opponents)):
             for ending, worth in rival.wins.items():

@@ -48,8 +48,8 @@ def decisions_command(
 
     Returns:
         ``win_rate`` of the match and ``ci95``, by deals, each of which is played twice; ``situations``, rows of
-        `dancfr.evaluation.decisions.Judged`;
-        ``examples``, the decisions in which the first agent lost most; ``page``; and the arguments.
+        `dancfr.evaluation.decisions.Judged`; ``examples``, the decisions in which the first agent lost most; ``page``;
+        and the arguments.
 
     Raises:
         UsageError: a name, option or number is not valid, or the game does not say what the situations are.

@@ -357,8 +357,7 @@ def summary(game: GameBase, record: Record, seconds: float) -> MatchResult:
     twice = len(record.value) // 2 if sides.copies == 2 else 0
     values = record.value[: 2 * twice].reshape(-1, 2).mean(axis=1) if twice else record.value
     won = (record.outcome[: 2 * twice].reshape(-1, 2) > 0).sum(axis=1)
-    turns = len(sides.names)
-    returns_sum = _returns_sum(game, record)
+    turns, returns_sum = len(sides.names), _returns_sum(game, record)
     score = record.outcome if game.spec.stakes is None else (record.value - returns_sum / 2) / game.spec.stakes
     scores = np.asarray(score / 2 + 0.5, np.float32)[: len(record.outcome) // turns * turns]
     return MatchResult(
