@@ -29,6 +29,8 @@ class EvaluationConfig(ExactEvaluation):
 class DreamConfig(RunConfig):
     """DREAM (Steinberger, Lerer and Brown 2020) as applied to Geister in paper 000.
 
+    All nets are fitted to values in the unit of the game's returns: with another unit, a run finds other nets.
+
     Attributes:
         iterations: Total number of iterations. With alternating updates, each iteration trains one player.
         updates: Update schedule. ``alternating``: one player per iteration, against the newest nets of the others;
@@ -61,8 +63,8 @@ class DreamConfig(RunConfig):
         importance_clip: Upper bound of ``clipped`` importance weights, as a multiple of the mean weight.
         iteration_power: Exponent p of the weight t^p of advantage samples of iteration t; 1: linear CFR. Without effect
             with `bootstrap`, where the samples of a fit are of one iteration.
-        huber_delta: Error of an advantage above which its loss, the square up to there, grows linearly; none: squared
-            errors, as in DREAM.
+        huber_delta: Error of an advantage, in the unit of the returns, above which its loss, the square up to there,
+            grows linearly; none: squared errors, as in DREAM.
         merge: Merge the samples of each infostate into one row before an advantage net is fitted. The loss is the same,
             with less sampling noise; it helps if the reservoir holds the same infostates many times. Not with
             `huber_delta`, whose loss is not that of the mean.
