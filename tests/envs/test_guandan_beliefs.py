@@ -205,6 +205,21 @@ def test_tributes_are_known() -> None:
     assert red > 100
 
 
+def test_a_payer_of_a_red_joker_has_no_other() -> None:
+    """With both, it would have refused to pay."""
+    barred = 0
+    for states in itertools.islice(positions(64, 4), 2, 12):
+        movers = states["to_move"].astype(np.int64)
+        known = observe(states, movers)[2]
+        for i in range(2):
+            paid = (states["phase"] == PLAY) & (states["tributes"] > i) & (states["paid"][:, i] == 53)
+            at = np.flatnonzero(paid & (states["payer"][:, i] != movers))
+            other = (states["payer"][at, i] - movers[at] + 3) % 4
+            assert (known.most[at, other, RED] == 0).all()
+            barred += int((known.free[at, RED] > 0).sum())
+    assert barred > 10
+
+
 def play(states: States, *written: object) -> NDArray[np.uint8]:
     """The notes on each seat after these actions of seat 0 on."""
     for each in written:

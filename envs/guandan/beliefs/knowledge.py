@@ -4,7 +4,8 @@ Cards are counted by *place*: `inputs.ranks.place_of` for the twelve ranks and t
 the wild cards, black and red jokers. The others are the next seat, the partner and the previous seat.
 
 A tribute and the card given back for it are public, so their takers hold them until they play such a card; and a payer,
-who pays the highest card that is not wild, holds none above it. Payers that refuse to pay hold both red jokers.
+who pays the highest card that is not wild, holds none above it. Payers that refuse to pay hold both red jokers, so one
+that pays a red joker has no other.
 """
 
 from typing import NamedTuple
@@ -101,7 +102,8 @@ def _note_tributes(state, me, level, knowledge, b):
             _hold(state, payer, me, np.int64(state.back[i]), 1, knowledge, b)
         other = (payer - me + OTHERS) % SEATS
         if other < OTHERS:
-            for place in range(place_of_card(paid, level) + 1, PLACES):
+            # A payer with both red jokers would have refused, so a red joker that is paid bars the other one too.
+            for place in range(min(place_of_card(paid, level) + 1, RED), PLACES):
                 if place != WILD:
                     knowledge.most[b, other, place] = knowledge.known[b, other, place]
 

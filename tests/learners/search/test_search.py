@@ -168,6 +168,30 @@ def test_a_belief_is_bayes_over_the_whole_game(game: Geister) -> None:
     assert compared > 8
 
 
+@GAMES
+def test_a_belief_begins_with_the_first_move_of_the_opponent(game: Geister) -> None:
+    """The second player has not moved yet, but has seen a move."""
+    doubt, games, rng = 0.25, 6, np.random.default_rng(8)
+    agent, layouts, before = net_agent(game), rules.layouts(game.size), game.reset(games, rng)
+    states = before.copy()
+    moves = np.array([rng.choice(np.flatnonzero(row)) for row in game.legal(states)])
+    game.step(states, moves)
+    belief, index = Belief(game, agent, games, doubt), np.arange(games)
+    expected = np.zeros((games, len(layouts)))
+    for k, layout in enumerate(layouts):
+        supposed, first = before.copy(), np.zeros(games, np.int8)
+        supposed["red"][:, 0] = layout
+        legal = game.legal(supposed)
+        policy, _ = agent.evaluate(game.observe(supposed, first), legal, first)
+        expected[:, k] = ((1 - doubt) * policy + doubt * legal / legal.sum(axis=1, keepdims=True))[index, moves]
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert np.ptp(expected) > 0.01
+    for _ in range(2):  # a search may look twice before it moves
+        np.testing.assert_allclose(belief.update(states, np.ones(games, np.int8), index), expected, atol=1e-5)
+    started = Belief(game, agent, games, doubt).update(before, np.zeros(games, np.int8), index)
+    np.testing.assert_allclose(started, 1 / len(layouts), atol=1e-12)
+
+
 def test_a_belief_restarts_when_moves_were_not_seen() -> None:
     rng = np.random.default_rng(5)
     states, index, me = FULL.reset(1, rng), np.zeros(1, np.int64), np.zeros(1, np.int8)
