@@ -1,5 +1,6 @@
 """Errors that are shown to people: one line each, and the exit code of the command."""
 
+import importlib
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +88,17 @@ def naming_extras() -> Iterator[None]:
             f"this needs {package}, which is not installed: pip install 'dancfr[{_EXTRAS[package]}]', or 'dancfr[all]' "
             "for everything"
         ) from error
+
+
+def require_packages(*names: str) -> None:
+    """Imports packages of extras before a long computation that uses them at its end.
+
+    Raises:
+        PackageMissing: one of them is not installed.
+    """
+    with naming_extras():
+        for name in names:
+            importlib.import_module(name)
 
 
 def reason(error: OSError) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from dancfr.agents.by_name import game_of, make_agent
 from dancfr.agents.hub.fetch import record_of_commits
 from dancfr.agents.match_rules import match_rules
-from dancfr.errors import RunError, UsageError, reason
+from dancfr.errors import RunError, UsageError, reason, require_packages
 from dancfr.evaluation.decisions import compare_decisions, require_situations
 from dancfr.evaluation.statistics import Summary
 from learners.storage import replacing
@@ -53,6 +53,7 @@ def decisions_command(
 
     Raises:
         UsageError: a name, option or number is not valid, or the game does not say what the situations are.
+        PackageMissing: a page is to be written, and Jinja is not installed.
         RunError: the page cannot be written.
     """
     for name, value, least in (("games", games, 1), ("judged", judged, 2), ("deals", deals, 2), ("seed", seed, 0)):
@@ -62,6 +63,8 @@ def decisions_command(
         raise UsageError(f"--deals must be at most {MOST_DEALS:,}, got {deals:,}")
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise UsageError(f"{out} is a folder" if out.is_dir() else f"{out.parent} is not a folder: make it first")
+    if out is not None:
+        require_packages("jinja2")  # it fills the page, after all games
     game = game_of((agent, beside), game, SORTED)
     rules, options = match_rules(game, (agent, beside), settings)
     require_situations(rules)

@@ -8,6 +8,7 @@ import typer
 from dancfr.cli import output
 from dancfr.cli.app import Command, GameOptions, Json, RayAddress, app
 from dancfr.cli.ratings_text import describe_league
+from dancfr.errors import require_packages
 
 
 @app.command(cls=Command)
@@ -56,6 +57,7 @@ def league(
         from dancfr.methods.options import TrainOptions
         from dancfr.report.league import write_matrix
 
+        require_packages("matplotlib")  # it draws the matrix, after the games
         request = LeagueRequest(
             folder=folder,
             game=game,

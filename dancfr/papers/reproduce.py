@@ -5,7 +5,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from dancfr.errors import UsageError, nearest
+from dancfr.errors import UsageError, nearest, require_packages
 from dancfr.methods.launch import check_options
 from dancfr.methods.options import TrainOptions
 from dancfr.papers import (
@@ -79,6 +79,7 @@ def reproduce(
         UsageError: the experiment, scale, game or a setting is unknown, a value or seed is not valid, an override
             changes what the experiment compares, the folder cannot be written or holds runs of other settings, or
             the given runs do not belong to the experiment.
+        PackageMissing: what draws the page is not installed; nothing was trained.
         RunError: a training failed or was stopped; the same command resumes it.
     """
     if name not in EXPERIMENTS:
@@ -97,6 +98,7 @@ def reproduce(
     folder = "-".join(filter(None, (experiment.folder, chosen.game, scale)))
     out = Path("runs") / folder if out_dir is None else Path(out_dir)
     page = out / f"{name}.html"
+    require_packages("jinja2", "matplotlib")  # they draw the page, after all trainings
     given = given_runs([Path(run) for run in runs], chosen, overrides) if runs else None
     lacking = unfinished(given, chosen, overrides) if given is not None else []
     if given is not None and len(given) < len(chosen.settings) and not experiment.partial:

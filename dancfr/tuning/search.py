@@ -1,6 +1,5 @@
 """Searches settings: trials one after the other or in parallel, then the comparison with the preset's own settings."""
 
-import importlib
 import os
 import shlex
 import time
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from dancfr.agents.by_name import make_agent
-from dancfr.errors import RunError, UsageError, naming_extras, reason, warn
+from dancfr.errors import RunError, UsageError, reason, require_packages, warn
 from dancfr.methods import find_preset, method_of
 from dancfr.methods.launch import check_options, note_other_game
 from dancfr.methods.options import TrainOptions
@@ -86,9 +85,7 @@ def tune(request: SearchRequest) -> dict[str, Any]:
         UsageError: the request is not valid; nothing was trained.
         RunError: a training failed; the search can be resumed.
     """
-    with naming_extras():
-        for package in ("optuna", "torch", "jinja2", "matplotlib"):  # the last two only draw the page, at the end
-            importlib.import_module(package)
+    require_packages("optuna", "torch", "jinja2", "matplotlib")  # the last two only draw the page, at the end
     if request.minutes is not None and not request.minutes > 0:
         raise UsageError(f"--minutes must be greater than 0, got {request.minutes:g}")
     plan = _resumed(request) if request.options.resume else _fresh(request)

@@ -16,7 +16,7 @@ from dancfr.agents.league.folder import GAMES, RATINGS, LeagueFolder, read_confi
 from dancfr.agents.league.membership import MINUTES, League, LeagueRequest, apply_request
 from dancfr.agents.league.rounds import Batch, next_batches
 from dancfr.agents.league.standings import standings
-from dancfr.errors import UsageError, warn
+from dancfr.errors import UsageError, require_packages, warn
 from dancfr.evaluation.arena import play
 from dancfr.methods.agent_name import HUB
 from dancfr.methods.launch import one_line_errors
@@ -50,9 +50,12 @@ def play_league(request: LeagueRequest, draw: Draw) -> dict[str, Any]:
     Raises:
         UsageError: see `LeagueRequest` and `apply_request`, or the folder is in use or holds something else. Nothing
             was written.
+        PackageMissing: games are to be played, and torch is not installed. Nothing was written.
         RunError: an agent returned an illegal action, or workers failed. Results so far are kept.
     """
     check_place(request.options)
+    if request.games != 0:
+        require_packages("torch")  # before the folder is made
     started = monotonic()
     league = apply_request(request, None) if read_config(request.folder) is None else None
     with LeagueFolder(request.folder) as folder:
