@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
@@ -37,7 +36,6 @@ class FactoredEnv(GameEnv):
             raise ValueError(f"view must be None or a player from 0 to {players - 1}, got {view!r}")
         name = f"{game.spec.name}_v0"
         super().__init__(game, name, "flat", render_mode)
-        EzPickle.__init__(self, game, render_mode, view)
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
@@ -18,13 +17,13 @@ METADATA: dict[str, Any] = {"render_modes": [], "is_parallelizable": False, "ren
 Observation = dict[str, NDArray[Any]]
 
 
-class GameView(AECEnv, EzPickle):
+class GameView(AECEnv):
     """Base class of the environments of `Game` and `ListedGame`: agents, turns, endings, rendering.
 
     The agents are ``player_0``, ``player_1``, ... An observation is a dict of the agent's infostate, ``observation``
     (float32), and an ``action_mask``, `int8[A]`, which is zero for an agent that is not to move. ``infos[agent]``
     contains the ``action_mask`` too and, after the end, the name of the ``ending``. Every ending is a termination, even
-    a ply limit, which is a draw by the rules.
+    a ply limit, which is a draw by the rules. Copies and pickles keep the game and its random stream.
 
     Args:
         game: The rules.
@@ -47,7 +46,6 @@ class GameView(AECEnv, EzPickle):
         encoding: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        EzPickle.__init__(self, game, name, encoding, render_mode)
         AECEnv.__init__(self)
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:

@@ -4,7 +4,6 @@ from typing import Any, SupportsIndex, cast
 
 import gymnasium
 import numpy as np
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
 from dancfr.agents.given import AsAgent
@@ -17,7 +16,7 @@ from envs.pettingzoo_view import Observation
 from learners.cfr.agent import UnknownInfostate
 
 
-class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
+class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex]):
     """A game with numbered actions in which the learner has one seat, and an agent plays all others.
 
     An observation is a dict of the learner's infostate, ``observation`` (float32, of the shape that the encoding has),
@@ -60,7 +59,6 @@ class SingleAgentEnv(gymnasium.Env[dict[str, Any], SupportsIndex], EzPickle):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        EzPickle.__init__(self, game, opponent, seat, encoding, render_mode, **options)
         name, self.game, self.opponent, self.seat, self._view = read_arguments(
             game, opponent, seat, encoding, render_mode, options
         )

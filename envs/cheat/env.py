@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
@@ -61,7 +60,6 @@ class raw_env(GameEnv):
         if view is not None and not 0 <= as_index(view) < game.players:
             raise ValueError(f"view must be None or from 0 to {game.players - 1}, got {view!r}")
         super().__init__(game, f"{game.name}_v0", "flat", render_mode)
-        EzPickle.__init__(self, render_mode, view, **options)
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
@@ -51,9 +50,6 @@ class raw_env(GameEnv):
             raise ValueError(f"view must be None, 0 or 1, got {view!r}")
         game = Geister(size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply, history)
         super().__init__(game, "geister_v0", "flat" if history else "planes", render_mode)
-        EzPickle.__init__(
-            self, size, ply_limit, random_setup, forced_escape, observation_limit, clip_ply, render_mode, view, history
-        )
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:

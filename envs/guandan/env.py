@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import gymnasium
 import numpy as np
-from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
@@ -72,7 +71,6 @@ class raw_env(ListedGameEnv):
         check_view(view)
         game = GuanDan(length, situation, double_tribute, a_attempts)
         super().__init__(game, "guandan_v0", encoding, render_mode)
-        EzPickle.__init__(self, length, situation, double_tribute, a_attempts, encoding, render_mode, view)
         self.view = view
 
     def observation_bounds(self) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from copy import deepcopy
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -293,3 +294,21 @@ def test_travels_to_other_processes(module: ModuleType, options: dict[str, Any])
         one.reset(seed=7)
     assert np.array_equal(made.states, other.states)
     assert made.render() == other.render()
+
+
+@EVERY
+def test_copies_keep_the_game_and_its_random_draws(module: ModuleType, options: dict[str, Any]) -> None:
+    made = module.env(**options)
+    made.reset(seed=3)
+    made.step(int(made.last()[4]["action_mask"].argmax()))
+    copied, sent = deepcopy(made), pickle.loads(pickle.dumps(made))
+    was = made.unwrapped.states.copy()
+    for one in (copied, sent):
+        for agent in one.agent_iter(40):
+            _, _, over, cut, info = one.last()
+            one.step(None if over or cut else int(info["action_mask"].argmax()))
+            assert agent in one.possible_agents
+    assert np.array_equal(made.unwrapped.states, was)  # a copy is a game of its own
+    assert np.array_equal(copied.unwrapped.states, sent.unwrapped.states)
+    assert copied.unwrapped.np_random.bit_generator.state == sent.unwrapped.np_random.bit_generator.state
+    assert not np.array_equal(copied.unwrapped.states, was)

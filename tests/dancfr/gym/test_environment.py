@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from copy import deepcopy
 from typing import Any, SupportsIndex
 
 import gymnasium
@@ -65,9 +66,9 @@ class SeatLog(RandomAgent):
         return super().act(states, games, rng)
 
 
-def episode(made: gymnasium.Env[Any, Any], seed: int) -> list[Any]:
+def episode(made: gymnasium.Env[Any, Any], seed: int | None) -> list[Any]:
     """Plays a game with legal actions drawn by the seed; returns all that was seen."""
-    choose = np.random.default_rng(seed + 100)
+    choose = np.random.default_rng((seed or 0) + 100)
     observation, info = made.reset(seed=seed)
     seen: list[Any] = [observation, info]
     over = False
@@ -325,3 +326,15 @@ def test_environment_travels_to_other_processes() -> None:
     assert same(episode(made, 1), episode(other, 1))
     assert made.render() == other.render()
     assert np.array_equal(other.action_masks(), np.zeros(32, np.bool_))
+
+
+@EVERY
+def test_copies_keep_the_game_and_its_random_draws(name: str, options: dict[str, Any]) -> None:
+    made = gymnasium.make(id_of(name), **options)
+    observation, _ = made.reset(seed=4)
+    copies = [deepcopy(made), pickle.loads(pickle.dumps(made))]
+    first, second, third = (
+        [one.step(observation["action_mask"].argmax()), episode(one, None)] for one in (made, *copies)
+    )
+    assert same(first, second)
+    assert same(first, third)
