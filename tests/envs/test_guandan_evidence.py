@@ -67,7 +67,7 @@ class Onlooker:
         self.held[payer if state.phase == PAY else receiver][paid] += 1
         above = np.arange(16) > place(paid, self.level)
         above[13] = False
-        above[RED] = True  # of a payer below, since it paid less; of one of a red joker, since two are refused
+        above[RED] = True  # a payer of less holds none, and one of a red joker no other, since two are refused
         self.barred[payer] = above
         if state.phase == PLAY or (state.phase == GIVE_BACK and i < state.settled):
             self.held[payer][CARDS[state.back[i]]] += 1
