@@ -168,6 +168,20 @@ def test_cards_of_a_rank_are_dealt_at_random() -> None:
     assert np.abs(numbers - 1000).max() < 5 * math.sqrt(6000 * 5 / 36)
 
 
+def test_consecutive_seeds_deal_independently() -> None:
+    """Seeds 0 to 3,999: who holds the jack and who the 7, of six cards for three hands: each of the nine ways within 5
+    standard errors of its share. They are drawn by the eighth and the twelfth number of a generator."""
+    states = np.repeat(table(["SA", "SJ S7", "S3 C3", "D3 H3"]), 4000)
+    movers, seeds = np.zeros(len(states), np.int64), np.arange(len(states), dtype=np.uint64)
+    known, zeros = observe(states, movers)[2], np.zeros((len(states), OTHERS, PLACES, placements.STEPS))
+    placements.deal_into(states, movers, known, zeros, seeds)
+    jack, seven = (hands_by_place(states, movers)[:, :, place].argmax(axis=1) for place in (8, 4))
+    for own, other in itertools.product(range(OTHERS), repeat=2):
+        share = 1 / 15 if own == other else 2 / 15
+        found = ((jack == own) & (seven == other)).mean()
+        assert abs(found - share) < 5 * math.sqrt(share * (1 - share) / len(states))
+
+
 def test_views_that_contradict_themselves_are_dealt_at_random() -> None:
     """A client that has missed plays believes that more cards are unseen than the others hold."""
     rng = np.random.default_rng(3)

@@ -17,7 +17,7 @@ from envs.guandan.beliefs.knowledge import MOST, OTHERS, PLACES, place_of_card
 from envs.guandan.inputs.deals import following, redeal_into, redeal_often, unit
 from envs.guandan.inputs.prospects import unseen_cards
 from envs.guandan.rules.cards import card_words, count_of
-from envs.guandan.rules.state import SEATS
+from envs.guandan.rules.state import SEATS, mixed
 
 STEPS = 4
 SIDE = 29
@@ -340,7 +340,8 @@ def deal_into(states, players, knowledge, scores, seeds):
     for b in range(states.shape[0]):
         state = states[b]
         if prepare(knowledge, scores, b, factors, layers):
-            draw_hands(state, players[b], knowledge, b, factors, layers, scratch, seeds[b], state.low, state.high)
+            seed = mixed(seeds[b])  # otherwise consecutive seeds would draw in step
+            draw_hands(state, players[b], knowledge, b, factors, layers, scratch, seed, state.low, state.high)
         else:
             redeal_into(states[b : b + 1], players[b : b + 1], seeds[b : b + 1])
 

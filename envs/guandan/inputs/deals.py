@@ -9,7 +9,7 @@ import numpy as np
 from envs.compiled import kernel
 from envs.guandan.inputs.prospects import unseen_cards
 from envs.guandan.rules.cards import card_words, count_of
-from envs.guandan.rules.state import PAY, SEATS
+from envs.guandan.rules.state import PAY, SEATS, mixed
 
 _MULTIPLIER, _INCREMENT = np.uint64(0xD1342543DE82EF95), np.uint64(0x9E3779B97F4A7C15)
 
@@ -86,13 +86,14 @@ def redeal_into(states, players, seeds):
     Args:
         states: `[B]` records.
         players: Whose view is kept.
-        seeds: Of the deals, `uint64[B]`.
+        seeds: Of the deals, `uint64[B]`, of any kind: they are mixed, since the generators of consecutive ones
+            would draw in step.
     """
     cards = np.zeros(108, np.int64)
     for b in range(states.shape[0]):
         state, me = states[b], np.int64(players[b])
         unseen = list_unseen(state, me, cards)
-        deal(cards, unseen, state, me, state.low, state.high, seeds[b])
+        deal(cards, unseen, state, me, state.low, state.high, mixed(seeds[b]))
 
 
 @kernel
