@@ -56,6 +56,7 @@ HUBER_WITH_BASELINE = [CHANGED_RECORDS / "geister-dream-huber-seed1"]
 FAITHFUL_WITH_BASELINE = [RECORDS / f"geister-dream-seed{seed}" for seed in (1, 2)]
 HUBER = [CHANGED_RECORDS / f"geister-dream-huber-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 FAITHFUL = [RECORDS / f"geister-dream-no-baseline-seed{seed}" for seed in (1, 2)]
+BOUNDED_WITH_BASELINE = [CHANGED_RECORDS / "geister-dream-bounded-seed1"]
 BOUNDED = [CHANGED_RECORDS / "geister-dream-bounded-no-baseline-seed1"]
 
 
@@ -63,10 +64,11 @@ def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() ->
     given = given_runs([CHANGED_RECORDS], CHANGED_SCALES["paper"], ())
     assert list(given) == [
         "geister-dream-huber",
+        "geister-dream-bounded",
         "geister-dream-huber, no baseline",
         "geister-dream-bounded, no baseline",
     ]
-    assert set(CHANGED_RECORDS.iterdir()) == {*HUBER_WITH_BASELINE, *HUBER, *BOUNDED}
+    assert set(CHANGED_RECORDS.iterdir()) == {*HUBER_WITH_BASELINE, *HUBER, *BOUNDED_WITH_BASELINE, *BOUNDED}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,7 @@ def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() ->
     [
         ("| iteration, 7,680 traversals, with baseline nets |", [*HUBER_WITH_BASELINE, *FAITHFUL_WITH_BASELINE]),
         ("| iteration, without baseline nets |", [*HUBER, *FAITHFUL]),
+        ("| iteration, bounds, 7,680 traversals, with baseline nets |", BOUNDED_WITH_BASELINE),
         ("| iteration, bounds, without baseline nets |", BOUNDED),
     ],
 )
