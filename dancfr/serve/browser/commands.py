@@ -22,6 +22,7 @@ from dancfr.agents.searching import hurried
 from dancfr.errors import DancfrError, UsageError, one_line, warn
 from dancfr.evaluation.bots import bots
 from dancfr.games.registry import all_games, make_game, read_options
+from dancfr.methods.agent_name import parse_name
 from dancfr.runs.recorded_games import check_folder, read_record
 from dancfr.serve.browser.displays import display_of, offered, page_of
 from dancfr.serve.browser.room import Room, RoomSettings
@@ -145,7 +146,7 @@ def replay(file: Path, page: PageOptions) -> Plain:
     steps = _steps(start, actions, [move.ms for move in recording.moves])
     names = [player.name for player in header.players]
     agents = [each["name"] for each in list_agents(game)]
-    recorded = [player.name for player in header.players if player.kind == "agent" and player.name in agents]
+    recorded = [player.name for player in header.players if player.kind == "agent" and _base_of(player.name) in agents]
     shown = RoomSettings(
         name=header.game,
         options=dict(header.options),
@@ -175,6 +176,14 @@ def _steps(start: Position, actions: Sequence[Any], times: Sequence[int]) -> lis
         steps.append(Step(start.states, start.mover, action, ms))
         start.play(action)
     return steps
+
+
+def _base_of(name: str) -> str | None:
+    """The name of an agent without iteration and options; None if a record has a text that names none."""
+    try:
+        return parse_name(name).base
+    except UsageError:
+        return None
 
 
 def _check(page: PageOptions) -> None:
