@@ -61,14 +61,15 @@ def choose_uniform(mask, u):
     No branch depends on the mask, which is random and would be mispredicted.
 
     Args:
-        mask: Allowed actions, `bool[B, A]`, C-contiguous.
+        mask: Allowed actions, `bool[B, A]`.
         u: One uniform draw from [0, 1) per row, `float32[B]` or `float64[B]`.
 
     Returns:
         The actions, `int64[B]`; -1 in rows that allow none.
     """
     actions = np.empty(mask.shape[0], np.int64)
-    if mask.shape[1] % 8 == 0 and mask.shape[1] <= 128:
+    # rows of eight actions can be read as words only if they lie together, as those of a transposed mask do not
+    if mask.flags.c_contiguous and mask.shape[1] % 8 == 0 and mask.shape[1] <= 128:
         _choose_by_words(mask.view(np.uint64), u, actions)
     else:
         _choose_by_bytes(mask, u, actions)

@@ -30,6 +30,15 @@ def test_choose_uniform_takes_the_allowed_action_of_that_rank(actions: int, dtyp
         assert chosen.tolist() == expected
 
 
+@pytest.mark.parametrize("actions", [8, 3])
+def test_choose_uniform_takes_masks_however_they_lie_in_memory(actions: int) -> None:
+    rng = np.random.default_rng(actions)
+    mask, u = rng.random((60, actions)) < 0.5, rng.random(60)
+    assert choose_uniform(np.asfortranarray(mask), u).tolist() == choose_uniform(mask, u).tolist()
+    running = np.broadcast_to(mask[:, :1], mask.shape)  # all actions while a game runs
+    assert choose_uniform(running, u).tolist() == choose_uniform(running.copy(), u).tolist()
+
+
 def test_choose_uniform_is_uniform() -> None:
     mask = np.tile(np.isin(np.arange(32), [0, 5, 7, 8, 30, 31]), (60_000, 1))
     counts = np.bincount(choose_uniform(mask, np.random.default_rng(0).random(len(mask))), minlength=32)
