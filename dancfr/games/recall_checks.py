@@ -48,9 +48,9 @@ def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
 
     texts: dict[tuple[int, object], str] = {}  # by player and knowledge
 
-    def read(known: Sequence[object], situations: Sequence[Situation]) -> None:
+    def read(known: Sequence[object], states: States, players: Sequence[int]) -> None:
         """Compares the descriptions of situations that a player cannot tell apart."""
-        for key, (state, player, _) in zip(known, situations, strict=True):
+        for key, state, player in zip(known, states, players, strict=True):
             text = game.describe(state, player)  # type: ignore[attr-defined]
             other = texts.setdefault((player, key), text)
             if other != text:
@@ -61,13 +61,16 @@ def find_forgotten(subject: Subject, games: int, seed: int) -> list[str]:
                 )
 
     decisions = 0
-    for states, players, known, paths in _walk(game, games, np.random.default_rng((seed, 3))):
+    for states, players, known, everyone, paths in _walk(game, games, np.random.default_rng((seed, 3))):
         packed = game.observe(states, players)
         situations = list(zip(states, players.tolist(), paths, strict=True))
         if known is not None:
             look("observe", packed, known, situations)
             if isinstance(game, FactoredGame) and decisions < MOST_DESCRIBED:
-                read(known, situations)
+                for player, keys in enumerate(everyone):  # the page shows the text to those who wait, too
+                    read(keys, states, [player] * len(states))
+                if not everyone:
+                    read(known, states, players.tolist())
         infostates = [hash(row.tobytes()) for row in packed]
         for encoding in game.spec.shapes:
             look(encoding, game.encode(packed, encoding), infostates, situations)
@@ -104,9 +107,10 @@ def _cut(text: str) -> str:
 
 def _walk(
     game: Game, games: int, rng: np.random.Generator
-) -> Iterator[tuple[States, NDArray[np.int8], list[object] | None, list[tuple[int, ...]]]]:
+) -> Iterator[tuple[States, NDArray[np.int8], list[object] | None, list[list[int]], list[tuple[int, ...]]]]:
     """Plays random games. Yields the D states in which players decide, the players, the knowledge of each, if it is
-    defined beside `observe`, and the choices before each state."""
+    defined beside `observe`, for every player the knowledge in all states, if it is made of observations, and the
+    choices before each state."""
     listed = isinstance(game, ExtensiveGame) and _lists_chance(game)
     keys = [[0] * game.spec.num_players for _ in range(games)]  # of what each player knows
     states = game.initial(games) if listed else game.reset(games, rng)  # type: ignore[attr-defined]
@@ -121,11 +125,13 @@ def _walk(
         at = np.flatnonzero(mover >= 0)
         if len(at):
             decided, players, known = states[at], mover[at].astype(np.int8), None
+            everyone: list[list[int]] = []
             if listed and getattr(game, "timed", True):
-                known = [keys[i][player] for i, player in zip(at, players.tolist(), strict=True)]
+                everyone = [[keys[i][player] for i in at] for player in range(game.spec.num_players)]
+                known = [everyone[player][i] for i, player in enumerate(players.tolist())]
             elif isinstance(game, Identified):
                 known = [row.tobytes() for row in game.identify(decided, players)]
-            yield decided.copy(), players, known, [paths[i] for i in at]
+            yield decided.copy(), players, known, everyone, [paths[i] for i in at]
         weight = game.legal(states).astype(np.float64)
         if listed and len(by_chance := np.flatnonzero(mover == CHANCE)):
             chances = game.chance(states[by_chance])  # type: ignore[attr-defined]

@@ -51,6 +51,28 @@ class Blind(Leduc):
         return np.zeros_like(super().encode(packed, encoding))
 
 
+class TellsTheWaiting(Kuhn):
+    """Kuhn poker whose descriptions name both cards to the player who waits."""
+
+    waiting = True
+
+    def describe(self, state: np.void, view: int | None = None) -> str:
+        told = view is not None and (view != state["mover"]) == self.waiting
+        return super().describe(state, None if told else view)
+
+
+class TellsTheMover(TellsTheWaiting):
+    """The same to the player to move."""
+
+    waiting = False
+
+
+@pytest.mark.parametrize("game", [TellsTheWaiting(), TellsTheMover()])
+def test_description_that_tells_a_card_of_the_other_is_refused_whoever_is_to_move(game: Game) -> None:
+    with pytest.raises(UsageError, match=r"describe\(state, [01]\) tells situations apart .+ has seen alike, 'card"):
+        warnings(game)
+
+
 class Rare(Kuhn):
     """Kuhn poker that fails in one of many games."""
 
