@@ -16,7 +16,8 @@ LOST_AFTER_S = 20.0
 OWN_LOST_AFTER_S = 5.0
 """The same for a Ray that this process has started: no network lies between."""
 END_AFTER_S = 20.0
-"""Further time in which the driver has to end by itself."""
+"""Further time in which the driver has to end by itself, unless it waits within Ray's C++ code, which no exception can
+interrupt: then the thread ends the process."""
 
 _KILLED = (
     "the training ended early, and so did the Ray that it had started: it was killed, or `ray stop` in another "
@@ -30,23 +31,16 @@ class Watchdog:
     Args:
         address: ``host:port`` of the service.
         own: Whether this process has started that Ray.
-        lost_after_s: Seconds without an answer after which the service counts as lost; None: by `own`.
-        end_after_s: Seconds after which the thread then ends the process, in case the driver waits within Ray's C++
-            code, which no exception can interrupt.
 
     Attributes:
         lost: Whether the service has been lost.
     """
 
-    def __init__(
-        self, address: str, own: bool = False, lost_after_s: float | None = None, end_after_s: float = END_AFTER_S
-    ) -> None:
-        if lost_after_s is None:
-            lost_after_s = OWN_LOST_AFTER_S if own else LOST_AFTER_S
+    def __init__(self, address: str, own: bool) -> None:
         self._own = own
         host, _, port = address.rpartition(":")
         self._where = host.strip("[]"), int(port)
-        self._lost_after_s, self._end_after_s = lost_after_s, end_after_s
+        self._lost_after_s = OWN_LOST_AFTER_S if own else LOST_AFTER_S
         self._last_words = LastWords(f"dancfr: {_KILLED}") if own else None
         self._ended = threading.Event()
         self.lost = False
@@ -95,7 +89,7 @@ class Watchdog:
         else:
             return
         self.lost = True
-        time.sleep(self._end_after_s)
+        time.sleep(END_AFTER_S)
         try:
             self.take_leave()
             print(f"dancfr: {self._message()}", file=sys.stderr, flush=True)

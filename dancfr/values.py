@@ -3,7 +3,7 @@
 import json
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeGuard, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -24,6 +24,11 @@ def show(value: Any) -> str:
 def count(number: int, what: str) -> str:
     """Formats a number of things: ``1 chunk``, ``2 chunks``."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Returns whether a JSON value is a finite number with which float64 can calculate."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def parse_value(text: str, annotation: Any) -> Any:

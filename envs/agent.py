@@ -19,6 +19,12 @@ class Named:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 
+    def _begun(self, game: T | None, method: str = "act") -> T:
+        """Returns what `begin` has set, or raises RuntimeError if that is still None."""
+        if game is None:
+            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before {method}")
+        return game
+
 
 class Agent(Protocol):
     """Plays games of a batch in lock step: a `NumberedAgent` or a `ListedAgent`.

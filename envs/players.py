@@ -88,15 +88,11 @@ class RandomAgent(Named):
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        if self._game is None:
-            raise RuntimeError("random: call begin(game, batch, rng) before act")
-        return np.asarray(choose_uniform(self._game.legal(states), rng.random(len(states))))
+        return np.asarray(choose_uniform(self._begun(self._game).legal(states), rng.random(len(states))))
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`."""
-        if self._game is None:
-            raise RuntimeError("random: call begin(game, batch, rng) before probabilities")
-        legal = self._game.legal(states)
+        legal = self._begun(self._game, "probabilities").legal(states)
         return np.asarray(legal / legal.sum(axis=1, keepdims=True))
 
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.runs.checkpoints import changed
 from dancfr.runs.config import is_among
 from dancfr.runs.run import Run
-from dancfr.watch.following import is_number
+from dancfr.values import is_number
 from envs.capabilities import ExactGame
 from envs.game import GameBase
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dancfr.arguments import read
 from dancfr.errors import UsageError, nearest
 from dancfr.notebooks import BAND, axes_for
-from dancfr.watch.following import is_number
+from dancfr.values import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

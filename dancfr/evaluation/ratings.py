@@ -15,7 +15,6 @@ whether the model is right or not. `fit_quality` states how far the results are 
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,11 +44,6 @@ class CrossTable:
 
     points: Matrix
     inner: Matrix
-
-    @classmethod
-    def of_counts(cls, wins: Matrix, draws: Matrix) -> Self:
-        """Returns the table of won games of i against j and of their drawn games, `[N, N]`."""
-        return cls(wins + draws / 2, draws / 4)
 
     @property
     def games(self) -> Matrix:

@@ -245,10 +245,10 @@ def _adapter(subject: Subject, record: GameRecord, made_for: Mapping[str, Any]) 
     return found
 
 
-def _check_adapted(subject: Subject, adapter: Adapter, rng: np.random.Generator, games: int = 16) -> None:
+def _check_adapted(subject: Subject, adapter: Adapter, rng: np.random.Generator) -> None:
     """Plays random games, and checks the states that an agent is shown and the actions drawn in its place."""
     game, kind = subject.game, type(adapter).__name__
-    states = game.reset(games, rng)
+    states = game.reset(16, rng)
     while not game.finished(states).all():
         running = states[~game.finished(states)]
         legal, asked = game.legal(running), subject.attempt(f"{kind}.asks", adapter.asks, running)

@@ -16,7 +16,7 @@ from dancfr.methods.settings import RunConfig
 from dancfr.methods.stopping import OutOfTime, catching
 from dancfr.runs.run import Run
 from dancfr.runs.step import write_step
-from dancfr.watch.following import is_number
+from dancfr.values import is_number
 from dancfr.watch.progress import Budget, Progress
 from dancfr.watch.tracking import Tracker
 

@@ -173,10 +173,10 @@ def compare_solvers(settings: Settings, scale: Scale) -> Comparison:
     return Comparison(rows, [], unit=UNIT)
 
 
-def full_cfr(split: Split, evaluator: TrunkEvaluator, iterations: int = 1000) -> float:
-    """Returns the normalised exploitability of the trunk strategy of CFR+ on the whole game."""
+def full_cfr(split: Split, evaluator: TrunkEvaluator) -> float:
+    """Returns the normalised exploitability of the trunk strategy of 1000 iterations of CFR+ on the whole game."""
     solver = VectorSolver(sequence_form(split.tree), "cfr+")
-    solver.run(iterations)
+    solver.run(1000)
     policy = solver.average_policy()
     policies = [treeplex.from_slots(policy)[:, None] for treeplex in split.trunk.players]
     return _normalised(evaluator, split, (policies[0], policies[1]))

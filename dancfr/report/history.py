@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dancfr.evaluation.statistics import Curve, wilson
 from dancfr.runs.run import Run
+from dancfr.values import is_number
 
 Row = dict[str, Any]
 
@@ -227,12 +228,7 @@ def _fits(key: str, value: Any) -> bool:
     if key in _TEXTS:
         return isinstance(value, str)
     if key == "categories":
-        return isinstance(value, dict) and all(_is_number(count) for count in value.values())
+        return isinstance(value, dict) and all(is_number(count) for count in value.values())
     if key == "win_rate":
-        return _is_number(value) and 0 <= value <= 1
-    return _is_number(value) and (key not in _WHOLE or (isinstance(value, int) and value >= 0))
-
-
-def _is_number(value: Any) -> bool:
-    """Returns whether a JSON value is a finite number within the range of float64."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
+        return is_number(value) and 0 <= value <= 1
+    return is_number(value) and (key not in _WHOLE or (isinstance(value, int) and value >= 0))

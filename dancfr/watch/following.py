@@ -1,12 +1,12 @@
 """Follows `metrics.jsonl` while it grows: reads each row once, and summarises the state of the run."""
 
 import json
-import math
 import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from dancfr.values import is_number
 from dancfr.watch.progress import Pace
 
 Row = dict[str, Any]
@@ -78,7 +78,7 @@ def _parse(line: bytes) -> Row | None:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return row if isinstance(row, dict) and type(row.get("iteration")) is int else None
+    return row if isinstance(row, dict) and type(row.get("iteration")) is int and is_number(row["iteration"]) else None
 
 
 class Following:
@@ -197,8 +197,3 @@ def evaluated(row: Row) -> dict[str, float]:
     named |= {f"{of}/{row.get('opponent')}/{key}": row[key] for key in told}
     named |= {f"evaluation/{key}": value for key, value in row.items() if key.startswith("validation/")}
     return {key: value for key, value in named.items() if is_number(value)}
-
-
-def is_number(value: Any) -> bool:
-    """Returns whether a value of a row is a finite number; others are stored as null, or come from another program."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf

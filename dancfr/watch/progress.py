@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from dancfr.errors import warn
+from dancfr.values import is_number
 from dancfr.watch.strength import describe_measures
 from dancfr.watch.terminal import Shown, Terminal
 
@@ -73,7 +74,7 @@ class Budget:
             config: The configuration.
         """
         found = ((key, config.get(setting)) for setting, key in keys.items())
-        return next((cls(key, total) for key, total in found if isinstance(total, (int, float))), None)
+        return next((cls(key, total) for key, total in found if is_number(total)), None)
 
     def spent(self, row: Mapping[str, Any]) -> float:
         """Returns the fraction of the limit that a training row has reached; 0 if the row does not have the key."""

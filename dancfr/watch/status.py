@@ -17,8 +17,8 @@ from dancfr.runs.folder import is_packed, is_run, refuse_packed, runs_and_seeds_
 from dancfr.runs.lock import find_holder
 from dancfr.runs.run import Run
 from dancfr.runs.step import read_step
-from dancfr.values import count
-from dancfr.watch.following import Following, is_number
+from dancfr.values import count, is_number
+from dancfr.watch.following import Following
 from dancfr.watch.progress import Budget, Speed, time_left
 
 Status = dict[str, Any]
@@ -134,7 +134,7 @@ class Watched:
         record, config = self._record, run.info["config"]
         minutes, iterations = config.get("minutes"), config.get("iterations")
         for key, value, fits in (
-            ("iterations", iterations, type(iterations) is int),
+            ("iterations", iterations, type(iterations) is int and is_number(iterations)),
             ("minutes", minutes, minutes is None or is_number(minutes)),
         ):
             if not fits:

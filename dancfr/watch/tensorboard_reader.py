@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from dancfr.runs.run import Run
+from dancfr.values import is_number
 from dancfr.watch.beside import ignore_signals, until_the_end
-from dancfr.watch.following import Row, Tail, evaluated, is_number
+from dancfr.watch.following import Row, Tail, evaluated
 
 FOLDER = "tensorboard"
 """The folder in a run's folder that TensorBoard reads."""

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from dancfr.runs import checkpoints
 from dancfr.runs.recorded_games import is_record
 from dancfr.runs.run import Run
-from dancfr.watch.following import Row, is_number
+from dancfr.values import is_number
+from dancfr.watch.following import Row
 
 CHARTS = {"win_rate": "Share of games won", "mean_return": "Mean return", "nash_conv": "NashConv"}
 """Titles of the charts that contain all learning curves of a kind."""

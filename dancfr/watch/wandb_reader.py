@@ -25,8 +25,9 @@ from typing import Any
 from dancfr.runs import checkpoints
 from dancfr.runs.folder import write_json
 from dancfr.runs.run import Run
+from dancfr.values import is_number
 from dancfr.watch.beside import ignore_signals, until_the_end
-from dancfr.watch.following import Row, Tail, evaluated, is_number
+from dancfr.watch.following import Row, Tail, evaluated
 from dancfr.watch.progress import Speed
 from dancfr.watch.reader_process import NOTE
 from dancfr.watch.tracking import server

@@ -162,9 +162,7 @@ class HeuristicAgent(Named):
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        game = self._game
-        if game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        game = self._begun(self._game)
         packed = game.observe(states, game.to_move(states))
         chosen: NDArray[np.int64] = choose_heuristic(
             packed, game.ranks, game.copies, game.players, game.picking, self.tracking, game.challenge_last

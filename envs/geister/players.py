@@ -224,9 +224,7 @@ class HeuristicAgent(Named):
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        game = self._game
-        if game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        game = self._begun(self._game)
         mask = game.legal(states)
         packed = game.observe(states, game.to_move(states))
         size = game.size
@@ -238,9 +236,7 @@ class HeuristicAgent(Named):
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`."""
-        game = self._game
-        if game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before probabilities")
+        game = self._begun(self._game, "probabilities")
         return self.policy(game.observe(states, game.to_move(states)), game.legal(states), 0)
 
     def policy(self, packed: Packed, legal: NDArray[np.bool_], player: int) -> NDArray[np.float64]:

@@ -110,9 +110,7 @@ class BeliefNetAgent(Named):
         Returns:
             The tracker, the states without what the agent cannot know, the players to move, and the beliefs.
         """
-        tracker = self._tracker
-        if tracker is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
+        tracker = self._begun(self._tracker)
         mover = tracker.game.to_move(states)
         now = states.copy()
         hide(now, mover, tracker.arrangements.red)

@@ -48,7 +48,7 @@ class BeliefAgent(Named):
         self._memory["ply"] = -1
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        game = self._begun()
+        game = self._begun(self._game)
         packed = game.observe(states, game.to_move(states))
         draws = rng.random(len(states))
         actions = np.empty(len(states), np.int64)
@@ -59,7 +59,7 @@ class BeliefAgent(Named):
         self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
     ) -> None:
         """See `envs.agent.Recalls`."""
-        game = self._begun()
+        game = self._begun(self._game)
         packed = game.observe(states, game.to_move(states))
         take_in(packed, self._memory, games, self.table, self._rules(game), self._start[0], actions)
 
@@ -70,7 +70,7 @@ class BeliefAgent(Named):
     def red_probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """Probability that each ghost of the opponent is red, by its number, `float64[n, 2]`."""
         _, by_square = self._look(states, games)
-        other = 1 - self._begun().to_move(states)
+        other = 1 - self._begun(self._game).to_move(states)
         squares = states["square"][np.arange(len(states)), other, :2]  # the higher, the lower in the agent's view
         found = np.empty_like(by_square)
         np.put_along_axis(found, np.argsort(-squares.astype(np.int64), axis=1), by_square, axis=1)
@@ -78,7 +78,7 @@ class BeliefAgent(Named):
 
     def _look(self, states: States, games: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns policies and beliefs as `look` does, and leaves the memory as it is."""
-        game = self._begun()
+        game = self._begun(self._game)
         packed = game.observe(states, game.to_move(states))
         memory, at = self._memory[games], np.arange(len(states))
         policy, red = np.zeros((len(states), game.spec.num_actions)), np.empty((len(states), 2))
@@ -87,11 +87,6 @@ class BeliefAgent(Named):
 
     def _rules(self, game: Geister) -> BeliefRules:
         return BeliefRules(self._update, int(game.forced_escape), game.ply_limit)
-
-    def _begun(self) -> Geister:
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        return self._game
 
 
 @kernel

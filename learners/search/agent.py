@@ -90,7 +90,7 @@ class SearchAgent(Named):
         self, states: States, games: NDArray[np.int64], actions: NDArray[np.int64], rng: np.random.Generator
     ) -> None:
         """See `envs.agent.Recalls`."""
-        self._belief.update(states, self._begun().to_move(states), games)
+        self._belief.update(states, self._begun(self._game).to_move(states), games)
         self._belief.remember(states, games, actions)
 
     def search(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> Searched:
@@ -98,7 +98,7 @@ class SearchAgent(Named):
 
         To be called once for each decision, and followed by the move: the belief takes in what the opponent has done.
         """
-        started, game, settings = perf_counter(), self._begun(), self.settings
+        started, game, settings = perf_counter(), self._begun(self._game), self.settings
         players, legal = game.to_move(states), game.legal(states)
         policy, value = self.agent.evaluate(game.observe(states, players), legal, players)
         belief = self._belief.update(states, players, games)
@@ -117,7 +117,7 @@ class SearchAgent(Named):
 
     def think(self, states: States, rng: np.random.Generator) -> Insight:
         """See `envs.insight.Thinks`."""
-        game = self._begun()
+        game = self._begun(self._game)
         found, legal = self.search(states, np.zeros(1, np.int64), rng), np.flatnonzero(game.legal(states)[0])
         values, tries = np.full(game.spec.num_actions, np.nan), np.zeros(game.spec.num_actions, np.int64)
         values[found.actions[0]], tries[found.actions[0]] = found.means[0], found.tries[0]
@@ -134,11 +134,6 @@ class SearchAgent(Named):
             value_from="search" if searched else "net",
             arrangements=found.belief[0],
         )
-
-    def _begun(self) -> HiddenGame:
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        return self._game
 
     def _check(self, game: GameBase) -> HiddenGame:
         if not isinstance(game, HiddenGame):

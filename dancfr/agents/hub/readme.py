@@ -17,16 +17,15 @@ _WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 """Words that YAML reads as other values than text."""
 
 
-def readme(folder: Path, card: Card, name: str = PLACEHOLDER) -> str:
+def readme(folder: Path, card: Card) -> str:
     """The text of README.md.
 
     Args:
         folder: Folder of the packed agent, whose files name the method.
         card: Its card.
-        name: Its name on the hub.
     """
-    text = section(name, _named(card, name)).partition("\n")[2].strip()
-    return "\n".join([*_front_matter(card, method_in(folder)), "", f"# {card.name}", "", text, "", *_use(card, name)])
+    text = section(PLACEHOLDER, _named(card)).partition("\n")[2].strip()
+    return "\n".join([*_front_matter(card, method_in(folder)), "", f"# {card.name}", "", text, "", *_use(card)])
 
 
 def _front_matter(card: Card, method: str) -> list[str]:
@@ -47,24 +46,24 @@ def _scalar(text: str) -> str:
     return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS else json.dumps(text)
 
 
-def _named(card: Card, name: str) -> Card:
+def _named(card: Card) -> Card:
     """The card with the agent's name on the hub in the command that measures its exploitability again."""
     if card.exploitability is None:
         return card
     own = rf"(?<!\S){re.escape(PREFIX + card.name)}(?!\S)"
-    command = re.sub(own, name, card.exploitability.command)
+    command = re.sub(own, PLACEHOLDER, card.exploitability.command)
     return card.model_copy(update={"exploitability": card.exploitability.model_copy(update={"command": command})})
 
 
-def _use(card: Card, name: str) -> list[str]:
+def _use(card: Card) -> list[str]:
     return [
         "## How to use it",
         "",
         "The agent is fetched by its name, which every command of dancfr takes:",
         "",
         "    pip install 'dancfr[hub]'",
-        f"    dancfr evaluate {name} --game {card.game} --against random --games 1000",
-        f"    dancfr play {card.game} --agent {name}               # needs dancfr[serve], too",
+        f"    dancfr evaluate {PLACEHOLDER} --game {card.game} --against random --games 1000",
+        f"    dancfr play {card.game} --agent {PLACEHOLDER}               # needs dancfr[serve], too",
         "",
         "A folder with its files plays without the hub, by its path:",
         "",
@@ -75,7 +74,7 @@ def _use(card: Card, name: str) -> list[str]:
         "",
         "    import dancfr",
         "",
-        f"    dancfr.play({name!r}, 'random', {card.game!r}, games=1000)",
+        f"    dancfr.play({PLACEHOLDER!r}, 'random', {card.game!r}, games=1000)",
         "",
         "Its files are safetensors and JSON; there is no pickle among them.",
         "",

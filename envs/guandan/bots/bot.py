@@ -29,6 +29,4 @@ class GuanDanBot(Named):
     @property
     def game(self) -> GuanDan:
         """The game being played."""
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        return self._game
+        return self._begun(self._game)

@@ -87,16 +87,12 @@ class RandomBot(Named):
         self._game = game
 
     def act(self, states: States, games: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.void]:
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before act")
-        legal = self._game.legal(states)
+        legal = self._begun(self._game).legal(states)
         return np.asarray(legal.rows[choose_rows(legal.offsets, rng.random(len(states)))])
 
     def probabilities(self, states: States, games: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `envs.agent.StatesPolicy`."""
-        if self._game is None:
-            raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before probabilities")
-        counts = np.diff(self._game.legal(states).offsets)
+        counts = np.diff(self._begun(self._game, "probabilities").legal(states).offsets)
         return np.repeat(1 / np.maximum(counts, 1), counts)
 
 

@@ -26,10 +26,10 @@ def expected(elo: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def table(wins: Any, draws: Any = 0.0) -> CrossTable:
-    """Returns a table of wins without its diagonal."""
-    wins = np.array(wins, np.float64)
+    """Returns a table of wins, without its diagonal, and draws."""
+    wins, draws = np.array(wins, np.float64), np.asarray(draws, np.float64)
     np.fill_diagonal(wins, 0)
-    return CrossTable.of_counts(wins, np.broadcast_to(np.asarray(draws, np.float64), wins.shape))
+    return CrossTable(wins + draws / 2, np.broadcast_to(draws / 4, wins.shape))
 
 
 def added(one: CrossTable, other: CrossTable) -> CrossTable:
@@ -44,7 +44,7 @@ def drawn(rate: NDArray[np.float64], games: Any, rng: np.random.Generator, draws
     for i, j in zip(*np.triu_indices(len(rate), 1), strict=True):
         chances = [rate[i, j] - share[i, j] / 2, share[i, j], 1 - rate[i, j] - share[i, j] / 2]
         wins[i, j], even[i, j], wins[j, i] = rng.multinomial(games[i, j], chances)
-    return CrossTable.of_counts(wins, even + even.T)
+    return table(wins, even + even.T)
 
 
 def test_ratings_are_those_of_which_the_scores_come() -> None:

@@ -251,8 +251,17 @@ def test_folders_of_runs_take_a_line_each_and_what_is_no_run_is_refused(tmp_path
     assert "is damaged" in refused(command("status", "runs/damaged"))
     assert "holds no run" in refused(command("status", "nowhere"))
     file = tmp_path / "runs" / "a" / "config.json"
-    file.write_text(file.read_text().replace('"iterations": 20', '"iterations": "20"'))
-    assert 'config.iterations must be a number, got "20"' in refused(command("status", "runs/a"))
+    whole = file.read_text()
+    for value in ('"20"', f"{10**400}"):  # the second is more than a float can hold
+        file.write_text(whole.replace('"iterations": 20', f'"iterations": {value}'))
+        assert f"config.iterations must be a number, got {value}" in refused(command("status", "runs/a"))
+    file.write_text(whole)
+    with (file.parent / "metrics.jsonl").open("a") as record:
+        record.writelines(
+            f'{{"kind": "train", {row}}}\n'
+            for row in (f'"iteration": {10**400}', f'"iteration": 20, "elapsed_s": {10**400}')
+        )
+    assert "has 1 torn line" in command("status", "runs/a").out
     assert command("status", "runs/empty", "runs/damaged").code == 2
     assert "leave out --watch" in refused(command("status", "runs", "--json", "--watch", "1"))
     assert "0.1 to 86400" in refused(command("status", "runs", "--watch", "0"))
