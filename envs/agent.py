@@ -20,7 +20,7 @@ class Named:
         return f"{type(self).__name__}({self.name!r})"
 
     def _begun(self, game: T | None, method: str = "act") -> T:
-        """Returns what `begin` has set, or raises RuntimeError if that is still None."""
+        """Returns the game that `begin` has set; raises RuntimeError if there is none yet."""
         if game is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before {method}")
         return game
