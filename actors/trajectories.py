@@ -27,6 +27,7 @@ from actors.trajectory_tasks import (
 )
 from actors.warm_up import WarmUp
 from envs.agent import Agent
+from envs.constant_sum import half_of_sum
 from envs.game import Game, IllegalAction, Packed, States, outcomes_of
 from envs.players import RandomAgent
 from learners.advantages import estimate_advantages
@@ -98,6 +99,7 @@ class TrajectoryPlayer(WarmUp):
         self.game = game
         self._zero_sum = zero_sum
         self._sum: float | None = None  # of the returns of the first game
+        self._shift: float | None = 0.0 if zero_sum else None  # half of the sum, found before the first game
         self._noise = noise if noise is not None and (noise.openings or noise.tremble) else None
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
@@ -125,6 +127,8 @@ class TrajectoryPlayer(WarmUp):
         """Plays a chunk; returns its statistics and samples, see `Block`."""
         started, spent = perf_counter(), process_time()
         self._take(weights)
+        if self._shift is None:
+            self._shift = half_of_sum(self.game)
         seats = seats_of(task)
         self._rows.clear()
         seed = np.random.SeedSequence(task.seed)
@@ -313,12 +317,14 @@ class TrajectoryPlayer(WarmUp):
 
     def _samples(self, rewards: NDArray[np.float32]) -> Block:
         """The rows as records, by net and rival. Advantages and targets are in units of the game's largest return, so
-        that the same settings suit games for chips and games that are won or lost."""
+        that the same settings suit games for chips and games that are won or lost. They are of rewards less half of
+        the constant that returns add up to: it would be discounted, and counted among what is at stake."""
         rows = self._rows
         advantage = np.empty(rows.length, np.float32)
         unit = np.float32(self.game.spec.max_return)
         player, value, party = rows["player"], rows["value"] / unit, rows["party"]
-        estimate_advantages(rows["game"], player, value, rewards / unit, self.discount, self.trace, advantage)
+        rewards = (rewards - np.float32(self._shift or 0)) / unit
+        estimate_advantages(rows["game"], player, value, rewards, self.discount, self.trace, advantage)
         block = np.empty(rows.length, self._dtype)
         for name in ("infostate", "legal", "action", "log_probability", *(("others",) if self._critic else ())):
             block[name] = rows[name]

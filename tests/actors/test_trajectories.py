@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from actors.trajectories import BadMove, BadReturns, NotZeroSum, TrajectoryPlayer
 from actors.trajectory_tasks import LEARNER, Rival, TrajectoryTask, TrajectoryWeights
+from dancfr.agents.insight import consult
 from envs.agent import Agent
 from envs.cheat import Cheat
 from envs.game import Game, States
@@ -336,9 +337,35 @@ def test_returns_of_a_constant_sum_are_shifted_and_others_refused_where_it_matte
         TrajectoryPlayer(game, 1.0, 1.0, zero_sum=True).play(task((40, (LEARNER, LEARNER))), weights)
 
 
+def test_samples_do_not_depend_on_the_constant_that_returns_add_up_to() -> None:
+    """It would be discounted, which is a price or a reward of going on, and be a part of what is at stake."""
+    network = network_for(Paying().spec).model_copy(update={"width": 8, "depth": 1})
+    weights = TrajectoryWeights(1, network, (fresh(Paying(), network, 1),))
+    samples = []
+    for fee, always in ((0.0, True), (0.5, True), (0.5, False)):
+        game = Paying()
+        vars(game).update(fee=fee, always=always)
+        samples.append(TrajectoryPlayer(game, 0.5, 0.5).play(task((40, (LEARNER, LEARNER))), weights)[1]["net0"])
+    free, paid, unsteady = samples
+    for name in ("advantage", "target"):
+        np.testing.assert_allclose(paid[name], free[name], atol=1e-6)
+    assert np.abs(unsteady["target"] - free["target"]).max() > 0.2  # what is no constant is a part of the game
+
+
+def test_the_value_that_is_shown_contains_the_constant_that_is_not_learned() -> None:
+    shown = []
+    for game in (Kuhn(), Paying()):
+        rng, network = np.random.default_rng(1), network_for(game.spec).model_copy(update={"width": 8, "depth": 1})
+        net = {name: 0.1 * array for name, array in fresh(game, network, 1).items()}  # values within those of the game
+        shown.append(consult(PolicyAgent(game, network, (net,), "net"), game, game.reset(1, rng), [], rng).value)
+    assert shown[0] is not None
+    assert shown[1] == pytest.approx(shown[0] - 0.5)
+
+
 @pytest.mark.parametrize("fee", [0.5, -0.5])
 def test_a_rival_wins_whose_return_is_above_the_other_s(fee: float) -> None:
-    """With the fee no return is above 0, and with a gift in its place none below; targets are halves of rewards."""
+    """With the fee no return is above 0, and with a gift in its place none below; targets are halves of rewards, less
+    those of the constant."""
     network = network_for(Paying().spec).model_copy(update={"width": 8, "depth": 1})
     nets = (fresh(Paying(), network, 1), fresh(Paying(), network, 2))
     rival = Rival("hunter", 5, nets[1:], True, {1: 1.0})
@@ -351,7 +378,7 @@ def test_a_rival_wins_whose_return_is_above_the_other_s(fee: float) -> None:
         worth.append(np.asarray(played[1]["hunter"]["target"]))
     won = worth[0] > 0.9
     assert 0 < won.mean() < 1
-    np.testing.assert_allclose(worth[1], np.where(won, 1, worth[0] - fee / 2), atol=1e-5)
+    np.testing.assert_allclose(worth[1], np.where(won, 1 + fee / 2, worth[0]), atol=1e-5)
 
 
 @pytest.mark.parametrize(("factor", "told"), [(np.nan, "returned nan"), (3.0, "returned 6, but its max_return is 2")])

@@ -6,6 +6,7 @@ the agent is playing. An insight depends on nothing that is hidden from the play
 
 from copy import copy
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,18 @@ from dancfr.agents.adapted import AdaptedAgent
 from dancfr.agents.insight.beliefs import History, belief_of, hands_belief
 from dancfr.agents.insight.self_play import play_itself
 from envs.agent import Agent, Recalls, Seated, StatesPolicy
+from envs.constant_sum import half_of_sum
 from envs.game import Game, GameBase, GameOver, ListedGame, States, numbered
 from envs.insight import Insight, Thinks, limited, normalised
+from learners.policy_gradient.agent import PolicyAgent
+from learners.policy_gradient.mixture import PolicyMixture
 from learners.search.evaluator import Evaluator
 
 DRAWS = 256
 """Copies of a position on which an agent acts that cannot state its policy."""
 
 _ZERO = np.zeros(1, np.int64)
+_half_of_sum = lru_cache(maxsize=16)(half_of_sum)
 
 
 def consult(
@@ -123,7 +128,8 @@ def _value(agent: Agent, game: Game, states: States) -> tuple[float | None, str 
         return None, None
     mover = game.to_move(states)
     _, values = agent.evaluate(game.observe(states, mover), game.legal(states), mover)
-    return limited(float(values[0]), game), "net"
+    learned = isinstance(agent, (PolicyAgent, PolicyMixture))  # from returns less half of what they add up to
+    return limited(float(values[0]) + (_half_of_sum(game) if learned else 0.0), game), "net"
 
 
 def _consult_listed(
