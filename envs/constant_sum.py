@@ -7,7 +7,7 @@ from envs.players import RandomAgent
 
 
 def half_of_sum(game: Game, games: int = 8) -> float:
-    """Returns half of what the returns of two players add up to, as found in a few random games, always the same ones.
+    """Returns half of the sum of the returns of two players, as found in a few random games, always the same ones.
 
     It is 0 where the sums of these games differ, and where the game has more players or declares no constant sum.
     """

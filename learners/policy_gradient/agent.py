@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from envs.agent import Named, copy_with
+from envs.constant_sum import half_of_sum
 from envs.game import Game, Packed, States
 from envs.tree import Tree
 from learners.networks.settings import NetworkSettings, Weights
@@ -76,6 +78,11 @@ class PolicyAgent(Named):
         mover = self._game.to_move(states)
         return self.policies(self._game.observe(states, mover), self._game.legal(states), mover)
 
+    @cached_property
+    def offset(self) -> float:
+        """Half of the constant sum of returns, which the values of `evaluate` leave out, as the samples do."""
+        return half_of_sum(self._trained_on)
+
     def tree_policy(self, tree: Tree) -> NDArray[np.float64]:
         """The policy of all players at every infoset of a game tree, `float64[S]` for `S` slots (infoset, action).
 
@@ -92,7 +99,7 @@ class PolicyAgent(Named):
 
         Returns:
             The policy before the threshold, `float32[B, A]`, and the value of each infostate to its player,
-            `float32[B]`.
+            `float32[B]`, less `offset`.
         """
         if len(self._nets) == 1:
             return self._nets[0](packed, legal)

@@ -100,6 +100,11 @@ class PolicyMixture(Named):
         """Policies and values of infostates by the guide, see `PolicyAgent.evaluate`."""
         return self.guide.evaluate(packed, legal, players)
 
+    @property
+    def offset(self) -> float:
+        """See `PolicyAgent.offset`."""
+        return self.guide.offset
+
     def widened(self, game: Game) -> PolicyAgent:
         """See `envs.agent.Widens`; of a mixture this is its guide."""
         return self.guide.widened(game)

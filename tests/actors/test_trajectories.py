@@ -338,7 +338,7 @@ def test_returns_of_a_constant_sum_are_shifted_and_others_refused_where_it_matte
 
 
 def test_samples_do_not_depend_on_the_constant_that_returns_add_up_to() -> None:
-    """It would be discounted, which is a price or a reward of going on, and be a part of what is at stake."""
+    """It would be discounted, a price or a reward of every further decision, and be a part of the stakes."""
     network = network_for(Paying().spec).model_copy(update={"width": 8, "depth": 1})
     weights = TrajectoryWeights(1, network, (fresh(Paying(), network, 1),))
     samples = []
@@ -349,7 +349,7 @@ def test_samples_do_not_depend_on_the_constant_that_returns_add_up_to() -> None:
     free, paid, unsteady = samples
     for name in ("advantage", "target"):
         np.testing.assert_allclose(paid[name], free[name], atol=1e-6)
-    assert np.abs(unsteady["target"] - free["target"]).max() > 0.2  # what is no constant is a part of the game
+    assert np.abs(unsteady["target"] - free["target"]).max() > 0.2  # a sum that varies is a part of the game
 
 
 def test_the_value_that_is_shown_contains_the_constant_that_is_not_learned() -> None:

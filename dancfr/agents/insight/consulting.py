@@ -6,7 +6,6 @@ the agent is playing. An insight depends on nothing that is hidden from the play
 
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,14 @@ from dancfr.agents.adapted import AdaptedAgent
 from dancfr.agents.insight.beliefs import History, belief_of, hands_belief
 from dancfr.agents.insight.self_play import play_itself
 from envs.agent import Agent, Recalls, Seated, StatesPolicy
-from envs.constant_sum import half_of_sum
 from envs.game import Game, GameBase, GameOver, ListedGame, States, numbered
 from envs.insight import Insight, Thinks, limited, normalised
-from learners.policy_gradient.agent import PolicyAgent
-from learners.policy_gradient.mixture import PolicyMixture
 from learners.search.evaluator import Evaluator
 
 DRAWS = 256
 """Copies of a position on which an agent acts that cannot state its policy."""
 
 _ZERO = np.zeros(1, np.int64)
-_half_of_sum = lru_cache(maxsize=16)(half_of_sum)
 
 
 def consult(
@@ -82,7 +77,7 @@ def _consult_numbered(
     legal = np.flatnonzero(game.legal(states)[0])
     beliefs = belief_of(made, game, states, history)
     found = None if beliefs else play_itself(made, game, states)
-    value, value_from = _value(made, game, states)
+    value, value_from = _value(made, game, states, getattr(agent, "offset", 0.0))
     if value is None and found is not None:
         value, value_from = found.value, "self-play"
     beliefs = beliefs or hands_belief(found)
@@ -122,14 +117,13 @@ def _draw(
     return made.act(np.repeat(states, draws), np.arange(draws), rng)
 
 
-def _value(agent: Agent, game: Game, states: States) -> tuple[float | None, str | None]:
-    """The agent's value of the player's infostate, if it has one."""
+def _value(agent: Agent, game: Game, states: States, offset: float) -> tuple[float | None, str | None]:
+    """The agent's value of the player's infostate, if it has one, with the `offset` that it leaves out."""
     if not isinstance(agent, Evaluator):
         return None, None
     mover = game.to_move(states)
     _, values = agent.evaluate(game.observe(states, mover), game.legal(states), mover)
-    learned = isinstance(agent, (PolicyAgent, PolicyMixture))  # from returns less half of what they add up to
-    return limited(float(values[0]) + (_half_of_sum(game) if learned else 0.0), game), "net"
+    return limited(float(values[0]) + offset, game), "net"
 
 
 def _consult_listed(
