@@ -57,7 +57,7 @@ FAITHFUL_WITH_BASELINE = [RECORDS / f"geister-dream-seed{seed}" for seed in (1, 
 HUBER = [CHANGED_RECORDS / f"geister-dream-huber-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 FAITHFUL = [RECORDS / f"geister-dream-no-baseline-seed{seed}" for seed in (1, 2)]
 BOUNDED_WITH_BASELINE = [CHANGED_RECORDS / "geister-dream-bounded-seed1"]
-BOUNDED = [CHANGED_RECORDS / "geister-dream-bounded-no-baseline-seed1"]
+BOUNDED = [CHANGED_RECORDS / f"geister-dream-bounded-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 
 
 def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() -> None:
