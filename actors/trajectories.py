@@ -5,7 +5,7 @@ of the learner. Rivals may learn, too; the decisions of other opponents give no 
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
@@ -99,7 +99,6 @@ class TrajectoryPlayer(WarmUp):
         self.game = game
         self._zero_sum = zero_sum
         self._sum: float | None = None  # of the returns of the first game
-        self._shift: float | None = 0.0 if zero_sum else None  # half of the sum, found before the first game
         self._noise = noise if noise is not None and (noise.openings or noise.tremble) else None
         self.discount, self.trace = discount, trace
         self._opponents: list[Agent | None] = [None, *opponents]
@@ -127,8 +126,6 @@ class TrajectoryPlayer(WarmUp):
         """Plays a chunk; returns its statistics and samples, see `Block`."""
         started, spent = perf_counter(), process_time()
         self._take(weights)
-        if self._shift is None:
-            self._shift = half_of_sum(self.game)
         seats = seats_of(task)
         self._rows.clear()
         seed = np.random.SeedSequence(task.seed)
@@ -315,6 +312,11 @@ class TrajectoryPlayer(WarmUp):
         kept["party"][:] = party
         return actions
 
+    @cached_property
+    def _shift(self) -> float:
+        """Half of the constant that returns add up to, where `_returns` has not taken it away."""
+        return 0.0 if self._zero_sum else half_of_sum(self.game)
+
     def _samples(self, rewards: NDArray[np.float32]) -> Block:
         """The rows as records, by net and rival. Advantages and targets are in units of the game's largest return, so
         that the same settings suit games for chips and games that are won or lost. They are of rewards less half of
@@ -323,7 +325,7 @@ class TrajectoryPlayer(WarmUp):
         advantage = np.empty(rows.length, np.float32)
         unit = np.float32(self.game.spec.max_return)
         player, value, party = rows["player"], rows["value"] / unit, rows["party"]
-        rewards = (rewards - np.float32(self._shift or 0)) / unit
+        rewards = (rewards - np.float32(self._shift)) / unit
         estimate_advantages(rows["game"], player, value, rewards, self.discount, self.trace, advantage)
         block = np.empty(rows.length, self._dtype)
         for name in ("infostate", "legal", "action", "log_probability", *(("others",) if self._critic else ())):

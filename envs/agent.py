@@ -19,11 +19,11 @@ class Named:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 
-    def _begun(self, game: T | None, method: str = "act") -> T:
-        """Returns the game that `begin` has set; raises RuntimeError if there is none yet."""
-        if game is None:
+    def _begun(self, value: T | None, method: str = "act") -> T:
+        """Returns a value that `begin` sets, such as the game; raises RuntimeError where it is still None."""
+        if value is None:
             raise RuntimeError(f"{self.name}: call begin(game, batch, rng) before {method}")
-        return game
+        return value
 
 
 class Agent(Protocol):
