@@ -15,7 +15,7 @@ from envs.game import Game, States
 
 @runtime_checkable
 class HiddenGame(Game, Protocol):
-    """A two-player zero-sum game without chance after the start whose hidden arrangements can be listed."""
+    """A two-player game of constant sum without chance after the start whose hidden arrangements can be listed."""
 
     def possible(self, states: States, players: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Returns which arrangements agree with the infostate of `players[b]` in game b, `bool[B, K]`; one at least.

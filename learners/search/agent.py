@@ -25,7 +25,7 @@ class Searched(NamedTuple):
 
     Attributes:
         policy: The agent's policy before the search, `float32[n, A]`.
-        value: The value of each infostate to the agent before the search, `float32[n]`.
+        value: The value of each infostate to the agent before the search, `float32[n]`; see `Evaluator.evaluate`.
         belief: Probability of each arrangement of what is hidden, `float64[n, K]`.
         actions: The candidates, `int64[n, C]`.
         means: Mean return of the roll-outs of each, `float64[n, C]`; NaN where there was none.
@@ -130,7 +130,7 @@ class SearchAgent(Named):
             values=with_gaps(values[legal]),
             values_are="returns",
             tries=tries[legal].tolist(),
-            value=float(values[chosen]) if searched else limited(float(found.value[0]), game),
+            value=float(values[chosen]) if searched else limited(float(found.value[0]) + self.agent.offset, game),
             value_from="search" if searched else "net",
             arrangements=found.belief[0],
         )

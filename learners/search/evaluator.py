@@ -16,9 +16,13 @@ class Evaluator(Agent, Protocol):
 
     Attributes:
         threshold: Actions with less than this fraction of the highest probability are not played.
+        offset: What the values leave out of the returns, the same for both players.
     """
 
     threshold: float
+
+    @property
+    def offset(self) -> float: ...
 
     def evaluate(
         self, packed: Packed, legal: NDArray[np.bool_], players: NDArray[np.int8]
@@ -27,7 +31,7 @@ class Evaluator(Agent, Protocol):
 
         Returns:
             The policy before the threshold, `float32[B, A]`, and the value of each infostate to its player,
-            `float32[B]`.
+            `float32[B]`, less `offset`.
         """
         ...
 

@@ -23,11 +23,12 @@ def roll_out(
     """Plays an action in each state, continues with the agent's policy, and returns the return of each roll-out.
 
     A roll-out that has not ended after D plies has the value of the player who is to move then, with its sign changed
-    if that is the opponent. With `trace` below 1 the return is the lambda-return of the values at all depths: the value
-    after k plies has weight (1 - trace) * trace^k, and the rest of the weight is that of the end.
+    if that is the opponent, and with the agent's `offset`. With `trace` below 1 the return is the lambda-return of the
+    values at all depths: the value after k plies has weight (1 - trace) * trace^k, and the rest of the weight is that
+    of the end.
 
     Args:
-        game: A two-player zero-sum game without chance after the start.
+        game: A two-player game whose returns have a constant sum, without chance after the start.
         agent: Plays both sides.
         states: `[M]` records, in which the roll-outs are played.
         players: Whose return counts, `int8[M]`.
@@ -40,7 +41,7 @@ def roll_out(
     """
     returns = np.zeros(len(states), np.float32)
     rows = np.arange(len(states))  # the roll-outs that still run
-    limit, weight = game.spec.max_return, 1.0
+    limit, weight = game.spec.max_return - abs(agent.offset), 1.0
     chance = np.random.default_rng(0)  # `Game.step` asks for a generator, but there is no chance
     for ply in range(len(draws) + 1):
         game.step(states, actions, chance)
@@ -54,7 +55,7 @@ def roll_out(
         movers = game.to_move(states)
         legal = game.legal(states)
         policy, values = agent.evaluate(game.observe(states, movers), legal, movers)
-        own = np.clip(np.where(movers == players[rows], values, -values), -limit, limit)
+        own = agent.offset + np.clip(np.where(movers == players[rows], values, -values), -limit, limit)
         if ply == len(draws):
             returns[rows] += np.float32(weight) * own
             break

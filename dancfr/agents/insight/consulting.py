@@ -77,7 +77,7 @@ def _consult_numbered(
     legal = np.flatnonzero(game.legal(states)[0])
     beliefs = belief_of(made, game, states, history)
     found = None if beliefs else play_itself(made, game, states)
-    value, value_from = _value(made, game, states, getattr(agent, "offset", 0.0))
+    value, value_from = _value(made, game, states)
     if value is None and found is not None:
         value, value_from = found.value, "self-play"
     beliefs = beliefs or hands_belief(found)
@@ -117,13 +117,13 @@ def _draw(
     return made.act(np.repeat(states, draws), np.arange(draws), rng)
 
 
-def _value(agent: Agent, game: Game, states: States, offset: float) -> tuple[float | None, str | None]:
-    """The agent's value of the player's infostate, if it has one, with the `offset` that it leaves out."""
+def _value(agent: Agent, game: Game, states: States) -> tuple[float | None, str | None]:
+    """The agent's value of the player's infostate, if it has one, with the `Evaluator.offset` that it leaves out."""
     if not isinstance(agent, Evaluator):
         return None, None
     mover = game.to_move(states)
     _, values = agent.evaluate(game.observe(states, mover), game.legal(states), mover)
-    return limited(float(values[0]) + offset, game), "net"
+    return limited(float(values[0]) + agent.offset, game), "net"
 
 
 def _consult_listed(

@@ -41,5 +41,5 @@ def test_response_needs_a_tree_of_two_players_and_a_listed_policy() -> None:
         dancfr.exact_response(dancfr.policy_agent(uniform, "dark_hex3"))
     with pytest.raises(UsageError, match="first cannot say with which probability it plays"):
         dancfr.exact_response(FirstAction(), "kuhn")
-    with pytest.raises(UsageError, match="3 players"):
+    with pytest.raises(UsageError, match=r"a response needs two players [^\n]+ has 3 players: dancfr.exploitability"):
         dancfr.exact_response("random", "openspiel:kuhn_poker(players=3)")

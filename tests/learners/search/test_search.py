@@ -1,10 +1,12 @@
 """The search on Geister: its information, its dependencies, and moves that it has to find."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from envs.game import States
 from envs.geister import Geister, rules
@@ -12,7 +14,7 @@ from envs.players import RandomAgent
 from learners.networks.settings import NetworkSettings
 from learners.policy_gradient.agent import PolicyAgent
 from learners.policy_gradient.network import policy_net
-from learners.search.agent import SearchAgent
+from learners.search.agent import SearchAgent, Searched
 from learners.search.belief import Belief, draw_arrangements
 from learners.search.rollouts import roll_out
 from learners.search.search import Candidates
@@ -252,6 +254,42 @@ def test_roll_outs_are_those_of_a_plain_loop(threshold: float) -> None:
     assert 0 < ended < count
     assert clipped, "some values exceed the largest return"
     assert cut or not threshold
+
+
+class Raised(Geister):
+    """Both players receive 20 more."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "spec", replace(self.spec, max_return=21.0))
+
+    def returns(self, states: States) -> NDArray[np.float32]:
+        return super().returns(states) + np.float32(20)
+
+
+def test_a_constant_that_the_values_leave_out_changes_no_search() -> None:
+    """Some roll-outs end, with the constant, and others have a value, which the net states without it."""
+    rules: dict[str, Any] = {"size": 4, "ply_limit": 30}
+    searched: list[Searched] = []
+    shown: list[Any] = []
+    for game in (Geister(**rules), Raised(**rules)):
+        net = net_agent(game)
+        for name in ("out.w", "out.b"):  # the last output is the value in units of the largest return
+            net.weights[0][name][..., -1] /= game.spec.max_return
+        agent = SearchAgent(
+            PolicyAgent(game, NETWORK, net.weights, "net"),
+            game,
+            RolloutSettings(search=64, depth=20, worlds=8, trace=0.9),
+        )
+        agent.begin(game, 6, np.random.default_rng(0))
+        searched.append(agent.search(game.reset(6, np.random.default_rng(8)), np.arange(6), np.random.default_rng(9)))
+        agent.begin(game, 1, np.random.default_rng(0))
+        shown.append(agent.think(game.reset(1, np.random.default_rng(8)), np.random.default_rng(9)).value)
+    plain, raised = searched
+    np.testing.assert_allclose(raised.means, plain.means + 20, atol=1e-4)
+    np.testing.assert_array_equal(raised.chosen, plain.chosen)
+    np.testing.assert_allclose(shown[1], shown[0] + 20, atol=1e-4)
+    assert np.ptp(np.nan_to_num(plain.means)) > 0.1
 
 
 def test_candidates_that_are_clearly_behind_are_given_up() -> None:
