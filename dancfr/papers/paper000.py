@@ -12,7 +12,14 @@ from dancfr.evaluation.statistics import summarise
 from dancfr.methods import find_preset
 from dancfr.methods.dream.config import DreamConfig
 from dancfr.papers.trainings import Comparison, Experiment, Row, Scale, Setting, count_runs, row
-from dancfr.report.figures import Wanted, build, wanted_single_runs, wanted_times, wanted_win_rates
+from dancfr.report.figures import (
+    Wanted,
+    build,
+    wanted_grouped_win_rates,
+    wanted_single_runs,
+    wanted_times,
+    wanted_win_rates,
+)
 from dancfr.report.history import History, Settings
 
 PRESETS = ("geister-dream-no-baseline", "geister-dream-3840", "geister-dream", "geister-dream-10240")
@@ -20,33 +27,45 @@ PRESETS = ("geister-dream-no-baseline", "geister-dream-3840", "geister-dream", "
 
 OPPONENT = "random"
 MEAN_WIN_RATE, BEST_WIN_RATE = 0.80, 0.85
+PAPER = (MEAN_WIN_RATE, "paper: about 80 %")
 FITTED = "fitted: exploration and order of the outputs, which the paper does not state, were chosen by these win rates"
 SMOOTHED = 5
 """Number of evaluations in a row whose mean shows whether the average falls."""
 DIVISOR = 30
 """Divisor of traversals and buffers at the quick scale."""
-CHANGES = ("geister-dream-huber", "geister-dream-bounded")
-"""Presets that differ from `geister-dream` by the loss alone, and by bounds on the targets alone."""
+CHANGES = {"geister-dream-huber": "Huber's loss", "geister-dream-bounded": "bounds"}
+"""Presets that differ from `geister-dream` by the loss alone and by bounds on the targets alone, with their labels."""
 
 
-def _traversals(preset: str, divisor: int) -> str:
-    return f"traversals={round(find_preset(preset).config_as(DreamConfig).traversals / divisor)}"
+def _config(preset: str) -> DreamConfig:
+    return find_preset(preset).config_as(DreamConfig)
+
+
+def _traversals(preset: str, divisor: int) -> tuple[str, ...]:
+    return (f"traversals={round(_config(preset).traversals / divisor)}",)
 
 
 def _preset(preset: str, divisor: int = 1) -> Setting:
-    return Setting(preset, preset, () if divisor == 1 else (_traversals(preset, divisor),))
+    return Setting(preset, preset, () if divisor == 1 else _traversals(preset, divisor))
 
 
-def _without_baseline(preset: str, divisor: int = 1) -> Setting:
-    changes = ("baseline=false", _traversals("geister-dream-no-baseline", divisor))
-    return Setting(f"{preset}, no baseline", preset, changes, folder=f"{preset}-no-baseline")
+def _with(change: str, preset: str, divisor: int = 1) -> Setting:
+    """Returns a setting of the paper with one of `CHANGES`."""
+    if preset == "geister-dream":  # which the presets of the changes have
+        return _preset(change, divisor)
+    suffix = preset.removeprefix("geister-dream-")
+    without = () if _config(preset).baseline else ("baseline=false",)
+    name = f"{change}, {suffix.replace('-', ' ')}"
+    return Setting(name, change, (*without, *_traversals(preset, divisor)), folder=f"{change}-{suffix}")
 
 
 def _changed(divisor: int = 1) -> tuple[Setting, ...]:
-    """The paper's setting with 7,680 traversals, and that without baseline nets, each beside its changes."""
-    presets = ("geister-dream", *CHANGES, "geister-dream-no-baseline")
-    plain = (_preset(preset, divisor) for preset in presets)
-    return (*plain, *(_without_baseline(preset, divisor) for preset in CHANGES))
+    """Returns each setting of the paper, followed by the same with each of `CHANGES`."""
+    return tuple(
+        setting
+        for preset in PRESETS
+        for setting in (_preset(preset, divisor), *(_with(change, preset, divisor) for change in CHANGES))
+    )
 
 
 SCALES = {
@@ -194,8 +213,17 @@ def _evaluated(settings: Settings) -> Settings:
 
 
 def _fig4(settings: Settings) -> list[Wanted]:
-    paper = (MEAN_WIN_RATE, "paper: about 80 %")
-    return [wanted_win_rates(settings, OPPONENT, time, ("average",), paper) for time in (False, True)]
+    return [wanted_win_rates(settings, OPPONENT, time, ("average",), PAPER) for time in (False, True)]
+
+
+def _fig4_changed(settings: Settings) -> list[Wanted]:
+    groups = {}
+    for preset in PRESETS:
+        config = _config(preset)
+        title = f"{config.traversals:,} traversals, {'with' if config.baseline else 'without'} baseline nets"
+        names = {"as in the paper": preset} | {what: _with(change, preset).name for change, what in CHANGES.items()}
+        groups[title] = {what: settings.get(name, []) for what, name in names.items()}
+    return [wanted_grouped_win_rates(groups, OPPONENT, "average", PAPER)]
 
 
 def _fig5_8(settings: Settings) -> list[Wanted]:
@@ -235,7 +263,7 @@ EXPERIMENTS = {
         "Paper 000, Fig. 4 with Huber's loss and with bounded targets, which the paper does not have, beside its own.",
         "paper000",
         CHANGED_SCALES,
-        partial(_compare, fall_rows, _fig4),
+        partial(_compare, fall_rows, _fig4_changed),
         partial=True,
     ),
     "geister-fig5-8": Experiment(

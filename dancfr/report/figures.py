@@ -6,7 +6,7 @@ it needs, and `all_figures` lists the omitted figures.
 
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -89,6 +89,14 @@ def wanted_win_rates(
     needs = f"evaluation rows against {opponent}"
     make = partial(win_rates, settings, opponent, time, policies, reference)
     return f"Win rate against {opponent} over {'training time' if time else 'iterations'}", needs, make
+
+
+def wanted_grouped_win_rates(
+    groups: Mapping[str, Settings], opponent: str, policy: str, reference: tuple[float, str] | None = None
+) -> Wanted:
+    """Returns the request for the figure `grouped_win_rates`."""
+    make = partial(grouped_win_rates, groups, opponent, policy, reference)
+    return f"Win rate against {opponent} over iterations", f"evaluation rows against {opponent}", make
 
 
 def wanted_single_runs(
@@ -175,6 +183,28 @@ def win_rates(
         "%",
         note,
     )
+
+
+def grouped_win_rates(
+    groups: Mapping[str, Settings], opponent: str, policy: str, reference: tuple[float, str] | None = None
+) -> Plot | None:
+    """Draws mean win rates of a policy over iterations, one panel per group of settings.
+
+    The settings of all groups have the same labels in the same order, and so the same colours.
+    """
+    panels = []
+    for title, settings in groups.items():
+        bands = [_win_rate_band(runs, opponent, policy) for runs in settings.values()]
+        lines = [Line(name, band, i) for i, (name, band) in enumerate(zip(settings, bands, strict=True)) if band]
+        if lines:
+            y_label = f"win rate against {opponent} (%)"
+            panels.append(Panel(title, "iteration", y_label, lines, percent=True, reference=reference))
+    if not panels:
+        return None
+    note = _note(panels)
+    title = f"Win rate against {opponent} over iterations ({POLICIES.get(policy, policy).lower()})"
+    caption = f"Share of games won, draws not counted as won; mean over the runs of a setting. {note}"
+    return draw_lines(f"win-rate-{opponent}-iterations", title, caption, panels, "%", note)
 
 
 def single_runs(

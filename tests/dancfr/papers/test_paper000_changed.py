@@ -1,15 +1,18 @@
 """The experiment `geister-fig4-changed`: paper 000's settings beside the two that the paper does not have."""
 
+import html
 import json
 from pathlib import Path
 
 import pytest
 
+from dancfr.methods import find_preset
 from dancfr.papers.given_runs import given_runs
 from dancfr.papers.paper000 import CHANGED_SCALES
 from dancfr.papers.reproduce import reproduce
 from dancfr.papers.trainings import configuration
 from dancfr.report.history import History
+from dancfr.runs.config import apply_overrides, flatten
 from tests.dancfr.papers.pages import table
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -63,10 +66,10 @@ BOUNDED = [CHANGED_RECORDS / f"geister-dream-bounded-no-baseline-seed{seed}" for
 def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() -> None:
     given = given_runs([CHANGED_RECORDS], CHANGED_SCALES["paper"], ())
     assert list(given) == [
-        "geister-dream-huber",
-        "geister-dream-bounded",
         "geister-dream-huber, no baseline",
         "geister-dream-bounded, no baseline",
+        "geister-dream-huber",
+        "geister-dream-bounded",
     ]
     assert set(CHANGED_RECORDS.iterdir()) == {*HUBER_WITH_BASELINE, *HUBER, *BOUNDED_WITH_BASELINE, *BOUNDED}
 
@@ -114,24 +117,38 @@ def test_the_page_agrees_with_the_records_of_all_runs_at_full_scale() -> None:
         assert cells == [f"{wins[best]:.1f} ({best})", *last]
 
 
-def test_each_change_is_trained_with_and_without_baseline_nets() -> None:
+def test_each_change_is_trained_in_each_setting_of_the_paper() -> None:
     paper, quick = CHANGED_SCALES["paper"], CHANGED_SCALES["quick"]
     paths = [setting.path(Path(), 1).name for setting in paper.settings]
     assert paths == [
-        "geister-dream-seed1",
-        "geister-dream-huber-seed1",
-        "geister-dream-bounded-seed1",
-        "geister-dream-no-baseline-seed1",
-        "geister-dream-huber-no-baseline-seed1",
-        "geister-dream-bounded-no-baseline-seed1",
+        f"geister-dream{change}{suffix}-seed1"
+        for suffix in ("-no-baseline", "-3840", "", "-10240")
+        for change in ("", "-huber", "-bounded")
     ]
     assert [setting.path(Path(), 1).name for setting in quick.settings] == paths
     changed = [set(configuration(setting, quick, ())) - set(quick.overrides) for setting in quick.settings]
-    assert changed == [
-        {"traversals=256"},
-        {"traversals=256"},
-        {"traversals=256"},
-        {"traversals=128"},
-        {"traversals=128", "baseline=false"},
-        {"traversals=128", "baseline=false"},
+    traversals = [{f"traversals={number}"} for number in (128, 128, 256, 341) for _ in range(3)]
+    without = [set(), {"baseline=false"}, {"baseline=false"}, *[set()] * 9]
+    assert changed == [each | more for each, more in zip(traversals, without, strict=True)]
+
+
+def test_a_change_differs_from_the_setting_of_the_paper_by_nothing_else() -> None:
+    configs = [
+        dict(flatten(apply_overrides(find_preset(setting.preset).config, setting.overrides)))
+        for setting in CHANGED_SCALES["paper"].settings
     ]
+    for plain, huber, bounded in zip(configs[::3], configs[1::3], configs[2::3], strict=True):
+        assert {key for key in plain if plain[key] != huber[key]} == {"huber_delta"}
+        assert {key for key in plain if plain[key] != bounded[key]} == {
+            "sampling.ratio_bound",
+            "sampling.inverse_bound",
+            "sampling.clip_baseline",
+        }
+
+
+def test_the_figure_has_a_panel_for_each_setting_and_a_colour_for_each_change(tmp_path: Path) -> None:
+    reproduce("geister-fig4-changed", "paper", tmp_path, runs=[RECORDS, CHANGED_RECORDS])
+    page = html.unescape((tmp_path / "geister-fig4-changed.html").read_text())
+    for panel in ("3,840 traversals, without baseline nets", "7,680 traversals, with baseline nets"):
+        assert f"{panel}, win rate against random (%) over iteration: as in the paper goes from" in page
+    assert page.count("Huber's loss goes from") == page.count("bounds goes from") == 2
