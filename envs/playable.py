@@ -1,13 +1,13 @@
 """Games as PettingZoo environments: the method `env` of every game of this repository."""
 
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+from envs.game import Game, GameBase, ListedGame
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pettingzoo import AECEnv
-
-    from envs.game import Game, ListedGame
 
 
 class Playable:
@@ -22,8 +22,8 @@ class Playable:
         from envs.ragged_view import ListedGameEnv
 
         if hasattr(self, "action_dtype"):
-            return ListedGameEnv(cast("ListedGame", self), render_mode=render_mode, **options)
-        return GameEnv(cast("Game", self), render_mode=render_mode, **options)
+            return ListedGameEnv(cast(ListedGame, self), render_mode=render_mode, **options)
+        return GameEnv(cast(Game, self), render_mode=render_mode, **options)
 
     def env(self, render_mode: str | None = None, **options: Any) -> "AECEnv":
         """Creates a PettingZoo AEC environment of this game with the usual wrappers.
@@ -40,9 +40,21 @@ class Playable:
 
         rules = rules_of(self).keys() - {"name"} if is_dataclass(self) else ()  # environments have a name, too
         if rule := next((option for option in options if option in rules), None):
-            name = cast("Game", self).spec.name
+            name = cast(Game, self).spec.name
             raise ValueError(f"{name}: {rule} is an option of the game: pass it when making the game")
         return wrapped(self.raw_env(render_mode=render_mode, **options), self.illegal_reward)
+
+
+class PlayableGame(GameBase, Protocol):
+    """A game that makes its environment: to a type checker, a `GameBase` whose class derives from `Playable`."""
+
+    def raw_env(self, render_mode: str | None = None, **options: Any) -> "AECEnv":
+        """See `Playable.raw_env`."""
+        ...
+
+    def env(self, render_mode: str | None = None, **options: Any) -> "AECEnv":
+        """See `Playable.env`."""
+        ...
 
 
 def rules_of(game: "DataclassInstance") -> dict[str, Any]:

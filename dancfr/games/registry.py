@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from dancfr.arguments import checked, read
 from dancfr.errors import UsageError, nearest, one_line
@@ -19,6 +19,7 @@ from envs import cheat, dark_hex, geister, goofspiel, guandan, kuhn, leduc, liar
 from envs.aec import AecGame
 from envs.game import Game, GameBase
 from envs.openspiel import OpenSpielGame
+from envs.playable import PlayableGame
 from envs.record import GameRecord
 from envs.record import options_of as options_of
 
@@ -94,7 +95,7 @@ def all_games() -> dict[str, GameRecord]:
 
 
 @checked
-def make_game(name: str, /, **options: Any) -> GameBase:
+def make_game(name: str, /, **options: Any) -> PlayableGame:
     """Makes a game.
 
     Args:
@@ -106,6 +107,8 @@ def make_game(name: str, /, **options: Any) -> GameBase:
 
     Returns:
         An `envs.game.Game`, or an `envs.game.ListedGame`; `envs.game.numbered` and `listed` tell a type checker which.
+        Its `env` makes a PettingZoo environment; a game of another package has none unless its class derives from
+        `envs.playable.Playable`.
 
     Raises:
         UsageError: the game or an option does not exist, a value is not valid, or the class of the game is abstract.
@@ -118,7 +121,7 @@ def make_game(name: str, /, **options: Any) -> GameBase:
         options = _checked_options(name, options, known)
         game = _make_known(name, options)
     note_options(game, {**(_ADAPTER_OPTIONS if known is None else known), **options})
-    return game
+    return cast(PlayableGame, game)
 
 
 def make_game_as(kind: type[G], name: str, **options: Any) -> G:

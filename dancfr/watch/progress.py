@@ -74,7 +74,7 @@ class Budget:
             config: The configuration.
         """
         found = ((key, config.get(setting)) for setting, key in keys.items())
-        return next((cls(key, total) for key, total in found if is_number(total)), None)
+        return next((cls(key, total) for key, total in found if is_number(total) and total > 0), None)
 
     def spent(self, row: Mapping[str, Any]) -> float:
         """Returns the fraction of the limit that a training row has reached; 0 if the row does not have the key."""

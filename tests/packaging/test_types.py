@@ -1,6 +1,10 @@
-"""Rules of types beyond mypy: only kernels lack annotations, and none hides a game, an agent or a configuration."""
+"""Rules of types beyond mypy: only kernels lack annotations, and none hides a game, an agent or a configuration; and
+what a user's type checker says."""
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,3 +63,12 @@ def test_annotations_say_which_games_agents_and_configurations() -> None:
             if hidden and (name, label) not in NARROWED:
                 found.append(f"{name}:{node.lineno} {label}: Any")
     assert found == []
+
+
+def test_a_type_checker_accepts_the_python_of_the_readme(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```\n", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "script.py").write_text("".join(blocks))
+    words = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", "--cache-dir", "cache", "script.py"]
+    done = subprocess.run(words, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert "dancfr.make_game" in "".join(blocks)
+    assert (done.returncode, done.stdout) == (0, "Success: no issues found in 1 source file\n"), done.stderr

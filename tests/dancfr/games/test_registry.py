@@ -45,7 +45,7 @@ def test_an_id_of_pettingzoo_is_its_module() -> None:
     """Also with options that it was registered with, by a function of another name, or of simultaneous moves alone."""
     both = [make_game(name, max_return=7) for name in (LEDUC, LEDUC_ID)]
     assert [game.spec.shapes for game in both] == [{"flat": (36,)}] * 2
-    assert type(both[0].env()) is type(both[1].env())  # type: ignore[attr-defined]
+    assert type(both[0].env()) is type(both[1].env())
     path, entry = "tests.dancfr.games.test_registry", "four_cards"
     pettingzoo.register("aec", "tests/four-v1", f"{path}:{entry}", kwargs={"cards": 4})
     pettingzoo.register("parallel", "tests/rps-v1", "pettingzoo.classic.rps.rps:parallel_env")

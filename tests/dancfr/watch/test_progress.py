@@ -105,6 +105,7 @@ def test_iterations_that_a_limit_of_games_will_cut_off_are_not_promised(capsys: 
             progress.advance(iteration, 0.5 * iteration, {"games": 10 * iteration})
     assert capsys.readouterr().err.splitlines()[-1] == "iteration 27  14 s left  0.50 s each"
     assert Budget.of({"games": "games"}, {"games": None}) is Budget.of({}, {"games": 300}) is None
+    assert Budget.of({"games": "games"}, {"games": 0}) is None, "a configuration edited by hand"
 
 
 def test_the_pace_is_that_of_the_recent_iterations(capsys: pytest.CaptureFixture[str]) -> None:
