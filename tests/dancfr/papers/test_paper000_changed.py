@@ -59,7 +59,7 @@ HUBER_WITH_BASELINE = [CHANGED_RECORDS / "geister-dream-huber-seed1"]
 FAITHFUL_WITH_BASELINE = [RECORDS / f"geister-dream-seed{seed}" for seed in (1, 2)]
 HUBER = [CHANGED_RECORDS / f"geister-dream-huber-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 FAITHFUL = [RECORDS / f"geister-dream-no-baseline-seed{seed}" for seed in (1, 2)]
-BOUNDED_WITH_BASELINE = [CHANGED_RECORDS / f"geister-dream-bounded-seed{seed}" for seed in (1, 2)]
+BOUNDED_WITH_BASELINE = [CHANGED_RECORDS / f"geister-dream-bounded-seed{seed}" for seed in (1, 2, 3)]
 BOUNDED = [CHANGED_RECORDS / f"geister-dream-bounded-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 
 
