@@ -158,31 +158,16 @@ def win_rates(
     reference: tuple[float, str] | None = None,
 ) -> Plot | None:
     """Draws mean win rates of the settings over iterations or wall time (paper 000, Fig. 4), one panel per policy."""
-    unit, seconds = _time_unit(settings)
+    unit, seconds = _time_unit(settings) if time else ("", None)
+    x_label = f"training wall time ({unit})" if time else "iteration"
     panels = []
     for policy in policies:
-        lines = []
-        for i, (setting, runs) in enumerate(settings.items()):
-            band = _win_rate_band(runs, opponent, policy, seconds if time else None)
-            if band is not None:
-                lines.append(Line(_with_runs(setting, band), band, i))
-        if lines:
-            x_label = f"training wall time ({unit})" if time else "iteration"
-            title = POLICIES.get(policy, policy)
-            y_label = f"win rate against {opponent} (%)"
-            panels.append(Panel(title, x_label, y_label, lines, True, reference=reference))
-    if not panels:
-        return None
+        bands = _win_rate_bands(settings, opponent, policy, seconds)
+        lines = [Line(_with_runs(setting, band), band, i) for i, setting, band in bands]
+        panels.append(_win_rate_panel(POLICIES.get(policy, policy), opponent, lines, reference, x_label))
     over = "training time" if time else "iterations"
-    note = _note(panels)
-    return draw_lines(
-        f"win-rate-{opponent}-{'time' if time else 'iterations'}",
-        f"Win rate against {opponent} over {over}",
-        "Share of games won, draws not counted as won; mean over the runs of a setting. " + note,
-        panels,
-        "%",
-        note,
-    )
+    title = f"Win rate against {opponent} over {over}"
+    return _draw_win_rates(f"win-rate-{opponent}-{'time' if time else 'iterations'}", title, panels)
 
 
 def grouped_win_rates(
@@ -193,18 +178,31 @@ def grouped_win_rates(
     The settings of all groups have the same labels in the same order, and so the same colours.
     """
     panels = []
-    for title, settings in groups.items():
-        bands = [_win_rate_band(runs, opponent, policy) for runs in settings.values()]
-        lines = [Line(name, band, i) for i, (name, band) in enumerate(zip(settings, bands, strict=True)) if band]
-        if lines:
-            y_label = f"win rate against {opponent} (%)"
-            panels.append(Panel(title, "iteration", y_label, lines, percent=True, reference=reference))
+    for group, settings in groups.items():
+        lines = [Line(setting, band, i) for i, setting, band in _win_rate_bands(settings, opponent, policy)]
+        panels.append(_win_rate_panel(group, opponent, lines, reference))
+    title = f"Win rate against {opponent} over iterations ({POLICIES.get(policy, policy).lower()})"
+    return _draw_win_rates(f"win-rate-{opponent}-iterations", title, panels)
+
+
+def _win_rate_panel(
+    title: str,
+    opponent: str,
+    lines: Sequence[Line],
+    reference: tuple[float, str] | None = None,
+    x_label: str = "iteration",
+) -> Panel:
+    return Panel(title, x_label, f"win rate against {opponent} (%)", lines, percent=True, reference=reference)
+
+
+def _draw_win_rates(name: str, title: str, panels: Sequence[Panel]) -> Plot | None:
+    """Draws the panels that have lines, means over the runs of settings; None if there is none."""
+    panels = [panel for panel in panels if panel.lines]
     if not panels:
         return None
     note = _note(panels)
-    title = f"Win rate against {opponent} over iterations ({POLICIES.get(policy, policy).lower()})"
     caption = f"Share of games won, draws not counted as won; mean over the runs of a setting. {note}"
-    return draw_lines(f"win-rate-{opponent}-iterations", title, caption, panels, "%", note)
+    return draw_lines(name, title, caption, panels, "%", note)
 
 
 def single_runs(
@@ -231,8 +229,7 @@ def single_runs(
                         band = replace(band, known=False)
                     lines.append(Line(run.name + suffix, band, i, dash))
         if lines:
-            y_label = f"win rate against {opponent} (%)"
-            panels.append(Panel(title if alone else f"Against {opponent}", "iteration", y_label, lines, True))
+            panels.append(_win_rate_panel(title if alone else f"Against {opponent}", opponent, lines))
     if not panels:
         return None
     dashed = any(line.dash for panel in panels for line in panel.lines)
@@ -317,6 +314,15 @@ def metric_figure(settings: Settings, metric: Metric, method: str = "") -> Plot 
     caption = f"Mean over the runs of a setting. {note}".strip()
     name, title = _named(metric.name, method), _titled(metric.title, method)
     return draw_lines(name, title, caption, panels, metric.unit, note)
+
+
+def _win_rate_bands(
+    settings: Settings, opponent: str, policy: str, seconds: float | None = None
+) -> list[tuple[int, str, Band]]:
+    """Returns the place, the name and the `_win_rate_band` of each setting that has one."""
+    bands = (_win_rate_band(runs, opponent, policy, seconds) for runs in settings.values())
+    pairs = enumerate(zip(settings, bands, strict=True))
+    return [(i, setting, band) for i, (setting, band) in pairs if band is not None]
 
 
 def _win_rate_band(runs: Sequence[History], opponent: str, policy: str, seconds: float | None = None) -> Band | None:
