@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from actors.buffer import BufferServer
 from actors.cluster import own_address
+from actors.learner_per_player import LearnerPerPlayer
 from actors.learning import Learner, LearnerServer, draws, rows_of_fit
 from actors.remote import Handle, Ref, Runtime, WorkerDied, end
 from learners.data_parallel import ProcessRanks, RankLost, find_store, open_store, use_interface_of
@@ -132,9 +133,6 @@ class DataParallelServer(LearnerServer):
         """Process id of this server on its machine."""
         return os.getpid()
 
-    def after(self, *done: None) -> None:
-        """Returns None; called with refs, its result is ready when all of them are."""
-
     def _draws(
         self, learner: Learner, buffer: Handle[BufferServer], seed: tuple[int, ...]
     ) -> Iterator[NDArray[np.void]]:
@@ -173,13 +171,13 @@ class LearnerGroup(Handle[LearnerServer]):
             for other in others:
                 other.send(DataParallelServer.assist.__name__, (first, *args), kwargs)
         if method == LearnerServer.load.__name__:
-            return first.call(DataParallelServer.after, *[rank.send(method, args, kwargs) for rank in self.ranks])
+            return first.call(LearnerServer.after, *[rank.send(method, args, kwargs) for rank in self.ranks])
         return first.send(method, args, kwargs, returns)
 
     def ready(self) -> Ref:
         """See `Handle.ready`: all servers have been made and are connected."""
         made = [rank.ready() for rank in self.ranks]
-        return self.ranks[0].call(DataParallelServer.after, *made, *self._met)
+        return self.ranks[0].call(LearnerServer.after, *made, *self._met)
 
 
 def start_learner(
@@ -190,11 +188,13 @@ def start_learner(
     *,
     name: str,
     learners: int = 1,
+    apart: bool = False,
+    cpus: float = 1.0,
     timeout_s: float = TIMEOUT_S,
     deterministic: bool = False,
     **resources: Any,
 ) -> Handle[LearnerServer]:
-    """Starts a learner server in an actor, or several that train together.
+    """Starts a learner server in an actor, or several: one for each player, or some that train every net together.
 
     Args:
         runtime: Runs the actors. Without Ray there is one process and therefore one learner, whatever `learners` is;
@@ -203,13 +203,35 @@ def start_learner(
         players: Arguments of each player's learner, without `device`.
         device: ``cpu``, ``cuda`` or ``auto``.
         name: Name in messages.
-        learners: Number of actors.
+        learners: Number of actors that train every net together.
+        apart: Starts an actor for each player, so that fits of several players run at the same time. Ignored without
+            Ray, on a GPU, which they would share, and where several learners train every net together.
+        cpus: CPUs of each of the learners, which the actors of its players share.
         timeout_s: See `TIMEOUT_S`.
         deterministic: Use deterministic algorithms only, on GPUs too.
-        resources: Resources of each actor, see `Runtime.start`.
+        resources: Other resources of each actor, see `Runtime.start`.
     """
+    if learners == 1 and runtime.processes and apart and device == "cpu":
+        share = cpus / len(players)
+        return LearnerPerPlayer(
+            name,
+            {
+                player: runtime.start(
+                    LearnerServer,
+                    kind,
+                    {player: arguments},
+                    device,
+                    1,
+                    deterministic,
+                    name=f"{name}-{player}",
+                    cpus=share,
+                    **resources,
+                )
+                for player, arguments in players.items()
+            },
+        )
     if learners == 1 or not runtime.processes:
-        return runtime.start(LearnerServer, kind, players, device, 1, deterministic, name=name, **resources)
+        return runtime.start(LearnerServer, kind, players, device, 1, deterministic, name=name, cpus=cpus, **resources)
     ranks = [
         runtime.start(
             DataParallelServer,
@@ -221,6 +243,7 @@ def start_learner(
             timeout_s,
             deterministic,
             name=f"{name} {rank}",
+            cpus=cpus,
             **resources,
         )
         for rank in range(learners)

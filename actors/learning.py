@@ -3,7 +3,7 @@
 It requests the next block of rows before it trains on the current one, so that the buffer works while it trains.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from time import perf_counter, process_time
 from typing import Any, Protocol
 
@@ -117,31 +117,47 @@ class LearnerServer:
         """The current weights of a player's network for inference."""
         return self._learners[player].weights()
 
-    def save(self, path: str) -> None:
-        """Writes the networks and optimisers of all players to a file."""
+    def state(self) -> State:
+        """The networks and optimisers of all players."""
         arrays: dict[str, NDArray[Any]] = {}
         meta: dict[str, Any] = {}
         for player, learner in self._learners.items():
             own, meta[str(player)] = learner.state_arrays()
             arrays |= {f"{player}.{name}": array for name, array in own.items()}
+        return arrays, meta
+
+    def save(self, path: str, *others: State) -> None:
+        """Writes the networks and optimisers of all players to a file, and those of other servers behind them."""
+        arrays, meta = self.state()
+        for more, about in others:
+            arrays |= more
+            meta |= about
         save_state(path, arrays, meta)
 
-    def load(self, path: str) -> None:
+    def load(self, path: str, players: Collection[int] = ()) -> None:
         """Restores the networks and optimisers from a file that `save` has written.
+
+        Args:
+            path: The file.
+            players: Players of the file; by default those of this server.
 
         Raises:
             DamagedFile: The file is damaged.
             ForeignState: The file belongs to other players or other networks.
         """
         arrays, meta = load_state(path)
-        if meta.keys() != {str(player) for player in self._learners}:
-            expected = ", ".join(map(str, self._learners))
+        players = players or self._learners
+        if meta.keys() != set(map(str, players)):
+            expected = ", ".join(map(str, players))
             raise ForeignState(f"{path} has learners of players {', '.join(meta)}, expected players {expected}")
         for player, learner in self._learners.items():
             try:
                 learner.load_state_arrays(arrays_under(arrays, str(player)), meta[str(player)])
             except ForeignState as error:
                 raise ForeignState(f"{path}: {error}") from None
+
+    def after(self, *done: None) -> None:
+        """Returns None; called with refs, its result is ready when all of them are."""
 
 
 def draws(

@@ -35,7 +35,7 @@ TRAVERSAL_DEADLINE_S = 600.0
 
 
 class DreamActors(RunActors):
-    """Traversal workers, buffers of each player, a learner for each kind of net, and the evaluation actor.
+    """Traversal workers, buffers of each player, learners of each kind of net, and the evaluation actor.
 
     Args:
         config: Configuration of the run.
@@ -118,6 +118,7 @@ class DreamActors(RunActors):
                 {p: {"game": self.game, **arguments, "seed": net_seed(config.seed, p, number)} for p in players},
                 self.placement.device,
                 name=f"{part}-learner",
+                apart=part == "transitions",  # a player's fit runs until its next traversal, beside that of the others
                 **self.placement.learner_options(len(kinds)),
             )
             for number, (part, (kind, arguments)) in enumerate(kinds.items())
