@@ -80,6 +80,7 @@ class Resources(Config):
     Attributes:
         worker_cpus: CPUs per worker; a fraction lets several workers share a CPU.
         learner_cpus: CPUs per learner; 0 lets learners share the CPUs of the workers, for machines with few CPUs.
+            Where each player has a process of a learner of its own, they share it.
         learner_gpus: GPUs per learner with --device cuda; 0.5 lets learners of two kinds share a GPU. None: a single
             GPU for all learners, or one per learner where several train a net together.
         learners: Data-parallel processes per kind of net, each with its share of every minibatch. Ignored without
