@@ -22,7 +22,7 @@ class LearnerPerPlayer(Handle[LearnerServer]):
         self.servers = dict(servers)
 
     def send(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], returns: int = 1) -> Any:
-        """See `Handle.send`. The server of the first player writes what all of them hold; all of them load."""
+        """See `Handle.send`. The first player's server writes the states of all; all of them load."""
         first, *others = self.servers.values()
         if method == LearnerServer.save.__name__:
             states = [other.call(LearnerServer.state) for other in others]

@@ -1,5 +1,4 @@
-"""Learners of one player each are a single server of all players in what they compute and store, and fit at the same
-time."""
+"""Learners of one player each compute and store the same as a single server of all players, and fit at the same time."""
 
 from pathlib import Path
 from typing import Any

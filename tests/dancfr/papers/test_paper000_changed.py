@@ -60,6 +60,7 @@ FAITHFUL_WITH_BASELINE = [RECORDS / f"geister-dream-seed{seed}" for seed in (1, 
 HUBER = [CHANGED_RECORDS / f"geister-dream-huber-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 FAITHFUL = [RECORDS / f"geister-dream-no-baseline-seed{seed}" for seed in (1, 2)]
 BOUNDED_WITH_BASELINE = [CHANGED_RECORDS / f"geister-dream-bounded-seed{seed}" for seed in (1, 2, 3)]
+BOUNDED_3840 = CHANGED_RECORDS / "geister-dream-bounded-3840-seed1"
 BOUNDED = [CHANGED_RECORDS / f"geister-dream-bounded-no-baseline-seed{seed}" for seed in (1, 2, 3)]
 
 
@@ -68,10 +69,17 @@ def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() ->
     assert list(given) == [
         "geister-dream-huber, no baseline",
         "geister-dream-bounded, no baseline",
+        "geister-dream-bounded, 3840",
         "geister-dream-huber",
         "geister-dream-bounded",
     ]
-    assert set(CHANGED_RECORDS.iterdir()) == {*HUBER_WITH_BASELINE, *HUBER, *BOUNDED_WITH_BASELINE, *BOUNDED}
+    assert set(CHANGED_RECORDS.iterdir()) == {
+        *HUBER_WITH_BASELINE,
+        *HUBER,
+        *BOUNDED_WITH_BASELINE,
+        BOUNDED_3840,
+        *BOUNDED,
+    }
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,10 @@ def test_the_records_of_changes_are_of_the_settings_that_the_experiment_has() ->
         ("| iteration, without baseline nets |", [*HUBER, *FAITHFUL]),
         ("| iteration, bounds, 7,680 traversals, with baseline nets |", BOUNDED_WITH_BASELINE),
         ("| iteration, bounds, without baseline nets |", BOUNDED),
+        (
+            "| iteration, 3,840 traversals, with baseline nets |",
+            [BOUNDED_3840, RECORDS / "geister-dream-3840-seed1"],
+        ),
     ],
 )
 def test_the_page_agrees_with_the_records_at_full_scale(head: str, folders: list[Path]) -> None:
@@ -149,4 +161,4 @@ def test_the_figure_has_a_panel_for_each_setting_and_a_line_for_each_change(tmp_
     baseline = {"3,840": ("without", "with"), "7,680": ("with",), "10,240": ("with",)}
     for title in [f"{count} traversals, {each} baseline nets" for count, all_ in baseline.items() for each in all_]:
         assert f"{title}, win rate against random (%) over iteration: as in the paper goes from" in page
-    assert page.count("Huber's loss goes from") == page.count("bounds goes from") == 2
+    assert (page.count("Huber's loss goes from"), page.count("bounds goes from")) == (2, 3)
