@@ -1,4 +1,4 @@
-"""Learners of one player each compute and store the same as a single server of all players, and fit at the same time."""
+"""Learners of one player each compute and store the same as one server of all players, and fit at the same time."""
 
 from pathlib import Path
 from typing import Any
